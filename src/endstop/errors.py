@@ -1,0 +1,187 @@
+"""Every error Endstop raises, in one tree.
+
+    EndstopError
+    ├── InvalidValueError          a value outside its bounds (a limit, a threshold, an amount)
+    ├── UnboundedError             nothing in the budget would ever end the run
+    ├── PriceUnknownError          a cost limit, and a model whose price nobody knows
+    ├── LedgerError                the books refuse an entry; nothing was changed
+    │   ├── NotEnoughLeftError     the reservation does not fit
+    │   ├── UnknownReservationError  settled twice, or never made
+    │   ├── OverReservationError   more was used than had been reserved
+    │   ├── GrantRefusedError      an empty grant, or one past the cap
+    │   └── ClosedAccountError     the run or scope has ended
+    ├── ObservationError           what was reported cannot have happened (time or usage ran backwards)
+    ├── PolicyError                a decision tree raised, or answered nonsense
+    │   └── UnknownPolicyError     no decision tree of that name is registered
+    ├── RecordError                the record of a run cannot be read as it stands
+    │   ├── MalformedFactError     not JSON, cut off, a field missing or of the wrong kind
+    │   ├── UnknownFactError       a type this version has never heard of
+    │   ├── NewerFactError         written by a newer version of Endstop
+    │   └── FactOrderError         a fact is missing, doubled or out of order
+    ├── EscalationError            the handler of a hard limit failed; carries the limit it was for
+    └── IterationLimitError        a hard limit was reached: an ending, like end of file, not a failure
+
+Each has a stable ``code`` and says what happened, what is allowed and what to do next. Reaching a
+limit is not in this tree, save for ``IterationLimitError``: it is an ``Outcome``, a value.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class EndstopError(Exception):
+    """The root. ``what`` happened, what is ``allowed``, what ``to_do`` next."""
+
+    code: ClassVar[str] = "endstop_error"
+
+    def __init__(self, what: str, *, allowed: str = "", to_do: str = "") -> None:
+        self.what = what
+        self.allowed = allowed
+        self.to_do = to_do
+        parts = [what.rstrip(".") + "."]
+        if allowed:
+            parts.append(f"Allowed: {allowed.rstrip('.')}.")
+        if to_do:
+            parts.append(to_do.rstrip(".") + ".")
+        super().__init__(" ".join(parts))
+
+
+class InvalidValueError(EndstopError):
+    """A value outside its bounds. ``field`` names it."""
+
+    code = "invalid_value"
+
+    def __init__(self, field: str, value: object, *, allowed: str, to_do: str = "") -> None:
+        self.field = field
+        self.value = value
+        super().__init__(f"{field} is {_shown(value)}", allowed=allowed, to_do=to_do)
+
+
+class UnboundedError(EndstopError):
+    """Nothing in the budget would ever end the run."""
+
+    code = "unbounded"
+
+
+class PriceUnknownError(EndstopError):
+    """There is a cost limit, and a call whose price nobody knows."""
+
+    code = "price_unknown"
+
+
+class LedgerError(EndstopError):
+    """The books refuse an entry. Nothing was changed."""
+
+    code = "ledger_refused"
+
+
+class NotEnoughLeftError(LedgerError):
+    """A reservation asks for more than is left, in the run or in one of its ancestors."""
+
+    code = "not_enough_left"
+
+
+class UnknownReservationError(LedgerError):
+    """A reservation is settled that is not open: settled already, or never made."""
+
+    code = "unknown_reservation"
+
+
+class OverReservationError(LedgerError):
+    """A reservation is settled at more than was reserved."""
+
+    code = "over_reservation"
+
+
+class GrantRefusedError(LedgerError):
+    """A grant of nothing, of something that has no limit, or past the cap on grants."""
+
+    code = "grant_refused"
+
+
+class ClosedAccountError(LedgerError):
+    """The run or scope has ended: nothing can be added to it."""
+
+    code = "closed_account"
+
+
+class ObservationError(EndstopError):
+    """What was reported cannot have happened, such as a clock that runs backwards."""
+
+    code = "impossible_observation"
+
+
+class PolicyError(EndstopError):
+    """A decision tree raised, or answered with something that is not an answer."""
+
+    code = "policy_failed"
+
+
+class UnknownPolicyError(PolicyError):
+    """No decision tree is registered under that name."""
+
+    code = "unknown_policy"
+
+
+class RecordError(EndstopError):
+    """The record of a run cannot be read as it stands."""
+
+    code = "record_unreadable"
+
+
+class MalformedFactError(RecordError):
+    """Not JSON, cut off in the middle, a field missing or of the wrong kind."""
+
+    code = "malformed_fact"
+
+
+class UnknownFactError(RecordError):
+    """A type of fact that this version has never heard of."""
+
+    code = "unknown_fact"
+
+
+class NewerFactError(RecordError):
+    """A fact written by a newer version of Endstop."""
+
+    code = "newer_fact"
+
+
+class FactOrderError(RecordError):
+    """A fact is missing, doubled or out of order."""
+
+    code = "fact_order"
+
+
+class IterationLimitError(EndstopError):
+    """A hard limit of an escalation was reached. An ending, like end of file; never a failure."""
+
+    code = "iteration_limit"
+
+    def __init__(self, key: str, limit: int, iteration: int) -> None:
+        self.key = key
+        self.limit = limit
+        self.iteration = iteration
+        super().__init__(f"iteration limit ({limit}) exceeded for key '{key}' at iteration {iteration}")
+
+    def __str__(self) -> str:
+        return self.what
+
+
+class EscalationError(EndstopError):
+    """The handler of a hard limit failed. The limit that was reached is still here, in ``limit``."""
+
+    code = "escalation_failed"
+
+    def __init__(self, limit: IterationLimitError, cause: BaseException) -> None:
+        self.limit = limit
+        super().__init__(
+            f"{limit}; its handler failed with {type(cause).__name__}: {cause}",
+            to_do="The run has ended at its limit all the same; mend the handler, then decide its review",
+        )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
