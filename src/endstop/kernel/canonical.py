@@ -72,8 +72,9 @@ def _canonical(value: object, depth: int) -> object:
         case int():
             return value if abs(value) < _LARGEST_WHOLE else f"#{hex(value)}"
         case float() | Decimal():
-            is_whole = isfinite(value) and abs(value) < _LARGEST_WHOLE and value == int(value)
-            return int(value) if is_whole else f"#{value!s}"
+            if not isfinite(value) or abs(value) >= _LARGEST_WHOLE:
+                return f"#{value!s}"
+            return int(value) if value == int(value) else float(value)
         case Mapping() if depth < _MAX_DEPTH:
             items = cast("Mapping[object, object]", value).items()
             pairs = [(squash_space(str(key)), _canonical(item, depth + 1)) for key, item in items]

@@ -1,0 +1,121 @@
+"""Amounts of what is spent: turns, model calls, tokens, dollars. The unit of every entry in the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
+
+from endstop.errors import InvalidValueError
+from endstop.kernel.limits import LimitKind, Number, whole
+
+SPENT_KINDS = (LimitKind.TURNS, LimitKind.MODEL_CALLS, LimitKind.TOKENS, LimitKind.COST_USD)
+
+_MONEY_STEP = Decimal("1e-12")
+"""Costs are kept to a millionth of a millionth of a dollar, rounded up: sums stay exact in 28 digits."""
+
+_MOST_MONEY = Decimal(10**9)
+_MOST_COUNT = 10**15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amounts:
+    """So much of each thing that is spent. Never negative."""
+
+    turns: int = 0
+    model_calls: int = 0
+    tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+
+    def __post_init__(self) -> None:
+        cost = self.cost_usd
+        if (
+            type(self.turns) is type(self.model_calls) is type(self.tokens) is int
+            and (self.turns | self.model_calls | self.tokens) >= 0
+            and type(cost) is Decimal
+            and cost == cost
+            and 0 <= cost <= _MOST_MONEY
+        ):
+            return  # the way of every sum and difference in here, so it is kept short
+        for field in ("turns", "model_calls", "tokens"):
+            whole(field, getattr(self, field), smallest=0, largest=_MOST_COUNT)
+        object.__setattr__(self, "cost_usd", dollars("cost_usd", cost))
+
+    def of(self, kind: LimitKind) -> Number:
+        """The amount of one kind; zero for what is never spent."""
+        match kind:
+            case LimitKind.TURNS:
+                return self.turns
+            case LimitKind.MODEL_CALLS:
+                return self.model_calls
+            case LimitKind.TOKENS:
+                return self.tokens
+            case LimitKind.COST_USD:
+                return self.cost_usd
+            case _:
+                return 0
+
+    def plus(self, other: Amounts) -> Amounts:
+        return Amounts(
+            turns=self.turns + other.turns,
+            model_calls=self.model_calls + other.model_calls,
+            tokens=self.tokens + other.tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+        )
+
+    def minus(self, other: Amounts) -> Amounts:
+        """The difference, and nothing below zero."""
+        return Amounts(
+            turns=max(self.turns - other.turns, 0),
+            model_calls=max(self.model_calls - other.model_calls, 0),
+            tokens=max(self.tokens - other.tokens, 0),
+            cost_usd=max(self.cost_usd - other.cost_usd, Decimal(0)),
+        )
+
+    def smaller(self, other: Amounts) -> Amounts:
+        """The smaller of both, kind by kind."""
+        return Amounts(
+            turns=min(self.turns, other.turns),
+            model_calls=min(self.model_calls, other.model_calls),
+            tokens=min(self.tokens, other.tokens),
+            cost_usd=min(self.cost_usd, other.cost_usd),
+        )
+
+    def only(self, kinds: tuple[LimitKind, ...]) -> Amounts:
+        """These kinds as they are, the others zero."""
+        if kinds == SPENT_KINDS:
+            return self
+        return Amounts(
+            turns=self.turns if LimitKind.TURNS in kinds else 0,
+            model_calls=self.model_calls if LimitKind.MODEL_CALLS in kinds else 0,
+            tokens=self.tokens if LimitKind.TOKENS in kinds else 0,
+            cost_usd=self.cost_usd if LimitKind.COST_USD in kinds else Decimal(0),
+        )
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.turns or self.model_calls or self.tokens or self.cost_usd)
+
+
+NOTHING = Amounts()
+
+
+def dollars(
+    field: str, value: object, *, smallest: Decimal = Decimal(0), largest: Decimal = _MOST_MONEY
+) -> Decimal:
+    """``value`` as money. Takes a Decimal, a whole number, a float or text such as "0.50"."""
+    amount = _decimal(value)
+    if amount is None or not smallest <= amount <= largest:
+        raise InvalidValueError(
+            field, value, allowed=f'dollars from {smallest:f} to {largest:,f}, such as "0.50"'
+        )
+    return amount.quantize(_MONEY_STEP, rounding=ROUND_CEILING).normalize() + 0
+
+
+def _decimal(value: object) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
+        return None
+    try:
+        amount = Decimal(str(value))
+    except (InvalidOperation, ValueError):
+        return None
+    return amount if amount.is_finite() else None

@@ -1,0 +1,209 @@
+"""A budget: the set of limits a run is held to, and grants, the only way to get more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from endstop.errors import GrantRefusedError, InvalidValueError
+from endstop.kernel.amounts import Amounts, dollars
+from endstop.kernel.limits import LIMIT_FACTS, Limit, LimitKind, Number, fraction, whole
+
+DEFAULT_FINISH_RESERVE = 0.05
+DEFAULT_GRANT_CAP = 3.0
+
+_LEAVE_OUT = "Leave it out for no limit"
+
+
+class UnknownPrice(StrEnum):
+    """What a cost limit means for a call whose price nobody knows."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Any set of limits. A limit that is not set does not bind.
+
+    >>> Budget(turns=30, tokens=200_000, cost_usd="0.50", seconds=120)
+    """
+
+    turns: int | None = None
+    tokens: int | None = None
+    cost_usd: Decimal | None = None
+    """US dollars. Text and numbers are taken too; floats by their shortest form."""
+    seconds: float | None = None
+    """Wall-clock time, without the time spent waiting for a person."""
+    model_calls: int | None = None
+    tool_calls_per_turn: int | None = None
+    parallel_tools: int | None = None
+    context_tokens: int | None = None
+
+    warn_at: Mapping[LimitKind, float | None] = field(default_factory=dict[LimitKind, float | None])
+    """Warning thresholds as fractions, None for none. Defaults: turns 0.70, tokens 0.80, context 0.70."""
+    finish_reserve: float = DEFAULT_FINISH_RESERVE
+    """The part of tokens, cost and time that is held back so that a closing turn is always paid for."""
+    grant_cap: float = DEFAULT_GRANT_CAP
+    """All grants together may add at most this many times a limit's first maximum."""
+    unknown_price: UnknownPrice = UnknownPrice.REFUSE
+    """Under a cost limit: refuse calls of unknown price (the default), or warn and go on."""
+
+    if TYPE_CHECKING:  # money may be given as text or a number; what is read back is always a Decimal
+
+        def __init__(
+            self,
+            *,
+            turns: int | None = None,
+            tokens: int | None = None,
+            cost_usd: Decimal | str | float | None = None,
+            seconds: float | None = None,
+            model_calls: int | None = None,
+            tool_calls_per_turn: int | None = None,
+            parallel_tools: int | None = None,
+            context_tokens: int | None = None,
+            warn_at: Mapping[str, float | None] = ...,
+            finish_reserve: float = ...,
+            grant_cap: float = ...,
+            unknown_price: UnknownPrice | str = ...,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        for kind in LIMIT_FACTS:
+            value: object = getattr(self, kind.value)
+            if value is not None:
+                object.__setattr__(self, kind.value, _limit_value(kind, value))
+        object.__setattr__(self, "warn_at", _thresholds(self.warn_at))
+        fraction("finish_reserve", self.finish_reserve, largest=0.5)
+        fraction("grant_cap", self.grant_cap, largest=100)
+        try:
+            object.__setattr__(self, "unknown_price", UnknownPrice(self.unknown_price))
+        except ValueError:
+            raise InvalidValueError(
+                "unknown_price", self.unknown_price, allowed='"refuse" or "warn"'
+            ) from None
+
+    def maximum(self, kind: LimitKind) -> Number | None:
+        """The ceiling of this kind, or None where there is none."""
+        value: Number | None = getattr(self, kind.value)
+        return value
+
+    def threshold(self, kind: LimitKind) -> float | None:
+        """The fraction of this limit at which a warning is due, or None for no warning."""
+        return self.warn_at[kind] if kind in self.warn_at else LIMIT_FACTS[kind].default_warn_at
+
+    def limit(self, kind: LimitKind) -> Limit | None:
+        maximum = self.maximum(kind)
+        return None if maximum is None else Limit(kind=kind, maximum=maximum, warn_at=self.threshold(kind))
+
+    def __iter__(self) -> Iterator[Limit]:
+        """The limits that are set."""
+        return (limit for kind in LIMIT_FACTS if (limit := self.limit(kind)) is not None)
+
+    def finish(self, kind: LimitKind) -> Number:
+        """What is held back of this kind for the closing turn: one turn, and a part of the rest."""
+        maximum = self.maximum(kind)
+        match kind, maximum:
+            case _, None:
+                return 0
+            case LimitKind.TURNS | LimitKind.MODEL_CALLS, _:
+                return 1
+            case LimitKind.TOKENS, _:
+                return int(float(maximum) * self.finish_reserve)
+            case LimitKind.COST_USD, _:
+                return dollars("finish_reserve", Decimal(maximum) * Decimal(str(self.finish_reserve)))
+            case LimitKind.SECONDS, _:
+                return float(maximum) * self.finish_reserve
+            case _:
+                return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """More budget: how much, of what, by whom, why. An entry in the books, never a counter set back."""
+
+    turns: int = 0
+    model_calls: int = 0
+    tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    seconds: float = 0.0
+    by: str
+    why: str
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            turns: int = 0,
+            model_calls: int = 0,
+            tokens: int = 0,
+            cost_usd: Decimal | str | float = ...,
+            seconds: float = 0.0,
+            by: str,
+            why: str,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        for kind in (LimitKind.TURNS, LimitKind.MODEL_CALLS, LimitKind.TOKENS):
+            whole(kind.value, getattr(self, kind.value), smallest=0, largest=int(LIMIT_FACTS[kind].largest))
+        most = Decimal(LIMIT_FACTS[LimitKind.COST_USD].largest)
+        object.__setattr__(self, "cost_usd", dollars("cost_usd", self.cost_usd, largest=most))
+        _seconds("seconds", self.seconds, smallest=0.0)
+        if not self.by.strip() or not self.why.strip():
+            raise GrantRefusedError(
+                f"A grant by {self.by!r} because {self.why!r} does not say who gave it and why",
+                to_do="Give both `by` and `why`: they stand in the record",
+            )
+        if self.amounts.is_nothing and not self.seconds:
+            raise GrantRefusedError(
+                "The grant is of nothing",
+                allowed="more than zero of turns, model_calls, tokens, cost_usd or seconds",
+                to_do="Say how much, such as Grant(turns=10, by=…, why=…)",
+            )
+
+    @property
+    def amounts(self) -> Amounts:
+        return Amounts(
+            turns=self.turns, model_calls=self.model_calls, tokens=self.tokens, cost_usd=self.cost_usd
+        )
+
+
+def _limit_value(kind: LimitKind, value: object) -> Number:
+    facts = LIMIT_FACTS[kind]
+    if kind is LimitKind.COST_USD:
+        try:
+            return dollars(
+                "cost_usd", value, smallest=Decimal(facts.smallest), largest=Decimal(facts.largest)
+            )
+        except InvalidValueError as error:
+            raise InvalidValueError("cost_usd", value, allowed=error.allowed, to_do=_LEAVE_OUT) from None
+    if kind is LimitKind.SECONDS:
+        return _seconds(kind.value, value, smallest=float(facts.smallest))
+    return whole(
+        kind.value, value, smallest=int(facts.smallest), largest=int(facts.largest), to_do=_LEAVE_OUT
+    )
+
+
+def _seconds(name: str, value: object, *, smallest: float) -> float:
+    largest = float(LIMIT_FACTS[LimitKind.SECONDS].largest)
+    if isinstance(value, int | float) and not isinstance(value, bool) and smallest <= value <= largest:
+        return float(value)
+    raise InvalidValueError(
+        name, value, allowed=f"seconds from {smallest:g} to {largest:,.0f}", to_do=_LEAVE_OUT
+    )
+
+
+def _thresholds(given: Mapping[LimitKind, float | None]) -> Mapping[LimitKind, float | None]:
+    thresholds: dict[LimitKind, float | None] = {}
+    for name, value in given.items():
+        try:
+            kind = LimitKind(name)
+        except ValueError:
+            raise InvalidValueError("warn_at", name, allowed=", ".join(LIMIT_FACTS)) from None
+        thresholds[kind] = None if value is None else fraction(f"warn_at[{kind.value!r}]", value)
+    return MappingProxyType(thresholds)

@@ -1,0 +1,338 @@
+"""The books of a run: nothing is spent that was not reserved first.
+
+Per account and kind: ``maximum + granted − settled − reserved − overrun = remaining``. A scope (a
+sub-agent, a phase, a branch) has an account of its own. What it is given is *carved*: reserved in its
+parent for as long as it is open, and settled there at what it used when it closes. What a scope has no
+limit of its own for, it draws from its ancestors. An entry is made in all accounts or in none.
+
+The ledger is a value: every operation returns the next ledger and leaves this one as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from types import MappingProxyType
+from typing import TypeVar, cast
+
+from endstop.errors import (
+    ClosedAccountError,
+    GrantRefusedError,
+    LedgerError,
+    NotEnoughLeftError,
+    OverReservationError,
+    UnknownReservationError,
+)
+from endstop.kernel.amounts import NOTHING, SPENT_KINDS, Amounts
+from endstop.kernel.budget import Budget, Grant
+from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, minus, plus, shown
+
+_Count = TypeVar("_Count", int, Decimal)
+
+ROOT = "run"
+"""The name of a run's own account, the ancestor of all others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The books of one run or scope."""
+
+    id: str
+    parent: str | None = None
+    budget: Budget
+    """The limits of this account itself. For a scope: what was carved for it."""
+    granted: Amounts = NOTHING
+    granted_s: float = 0.0
+    settled: Amounts = NOTHING
+    reserved: Amounts = NOTHING
+    """What may still be spent by calls under way and by open scopes below."""
+    overrun: Amounts = NOTHING
+    """What was used past a reservation and did not fit any more: not settled, but kept apart, in the open."""
+    holds: Mapping[str, Amounts] = field(default_factory=lambda: MappingProxyType(dict[str, Amounts]()))
+    """The open reservations."""
+
+    def maximum(self, kind: LimitKind) -> Number | None:
+        """The ceiling with grants, or None where this account does not limit the kind."""
+        own = self.budget.maximum(kind)
+        if own is None:
+            return None
+        if kind is LimitKind.SECONDS:
+            return float(own) + self.granted_s
+        return plus(own, self.granted.of(kind))
+
+    def used(self, kind: LimitKind) -> Number:
+        """What is gone: settled, and overrun."""
+        return plus(self.settled.of(kind), self.overrun.of(kind))
+
+    def left(self, kind: LimitKind, *, keep_finish: bool) -> Number | None:
+        """What can still be reserved here; None where this account does not limit the kind."""
+        maximum = self.maximum(kind)
+        if maximum is None:
+            return None
+        taken = plus(self.used(kind), self.reserved.of(kind))
+        kept = self.budget.finish(kind) if keep_finish else 0
+        return max(minus(maximum, plus(taken, kept)), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """All accounts of a run that are open, by their names."""
+
+    accounts: Mapping[str, Account]
+
+    @classmethod
+    def open(cls, budget: Budget) -> Ledger:
+        return cls(MappingProxyType({ROOT: Account(id=ROOT, budget=budget)}))
+
+    def account(self, name: str) -> Account:
+        try:
+            return self.accounts[name]
+        except KeyError:
+            raise ClosedAccountError(
+                f"There is no open account {name!r}",
+                allowed=", ".join(self.accounts) or "none: the run has ended",
+                to_do="A run or scope that has ended takes no more entries; open a new one",
+            ) from None
+
+    def left(self, name: str, kind: LimitKind, *, closing: bool = False) -> Number | None:
+        """What can still be reserved for ``name``, its ancestors considered; None if nothing limits it.
+
+        The finish reserve of every account on the way is kept, save that a closing turn may use its own.
+        """
+        rests = [
+            rest
+            for account, kinds in self._bearers(name)
+            if kind in kinds
+            and (rest := account.left(kind, keep_finish=not closing or account.id != name)) is not None
+        ]
+        return min(rests) if rests else None
+
+    def fit(self, name: str, asked: Amounts, *, closing: bool = False) -> Amounts:
+        """``asked``, clamped to what is left."""
+        return Amounts(
+            turns=_clamped(asked.turns, self.left(name, LimitKind.TURNS, closing=closing)),
+            model_calls=_clamped(asked.model_calls, self.left(name, LimitKind.MODEL_CALLS, closing=closing)),
+            tokens=_clamped(asked.tokens, self.left(name, LimitKind.TOKENS, closing=closing)),
+            cost_usd=_clamped(asked.cost_usd, self.left(name, LimitKind.COST_USD, closing=closing)),
+        )
+
+    def reserve(self, name: str, reservation: str, amounts: Amounts, *, closing: bool = False) -> Ledger:
+        """Set ``amounts`` aside in ``name`` and all its ancestors, or raise and set nothing aside."""
+        if reservation in self.account(name).holds:
+            raise LedgerError(
+                f"A reservation {reservation!r} is open already in {name!r}",
+                to_do="Settle it first, or give this one a name of its own",
+            )
+        self._require_room(name, amounts, closing=closing)
+        account = self.account(name)
+        holding = replace(account, holds=_with(account.holds, reservation, amounts))
+        return self._with_accounts(holding)._enter(name, reserve=amounts)
+
+    def top_up(self, name: str, reservation: str, more: Amounts, *, closing: bool = False) -> Ledger:
+        """Make an open reservation larger, or raise and change nothing."""
+        held = self.held(name, reservation)
+        self._require_room(name, more, closing=closing)
+        account = self.account(name)
+        holding = replace(account, holds=_with(account.holds, reservation, held.plus(more)))
+        return self._with_accounts(holding)._enter(name, reserve=more)
+
+    def settle(self, name: str, reservation: str, used: Amounts, *, final: bool = True) -> Ledger:
+        """Enter what was really used; with ``final``, give the rest of the reservation back."""
+        held = self.held(name, reservation)
+        excess = used.minus(held)
+        if not excess.is_nothing:
+            raise OverReservationError(
+                f"{_listed(used)} used, but only {_listed(held)} reserved in {reservation!r}",
+                allowed="at most what was reserved; the reservation is still open",
+                to_do="Top up the reservation first, or enter the excess with overrun()",
+            )
+        account = self.account(name)
+        rest = None if final else held.minus(used)
+        settled = replace(account, holds=_with(account.holds, reservation, rest))
+        released = held if final else used
+        return self._with_accounts(settled)._enter(name, release=released, settle=used)
+
+    def overrun(self, name: str, amounts: Amounts) -> Ledger:
+        """Enter what was used past every reservation. It counts as used, and every audit will show it."""
+        return self._enter(name, overrun=amounts)
+
+    def held(self, name: str, reservation: str) -> Amounts:
+        """What an open reservation still holds."""
+        try:
+            return self.account(name).holds[reservation]
+        except KeyError:
+            raise UnknownReservationError(
+                f"There is no open reservation {reservation!r} in {name!r}",
+                allowed=", ".join(self.account(name).holds) or "none is open",
+                to_do="A reservation is settled once; reserve again before the next call",
+            ) from None
+
+    def grant(self, name: str, grant: Grant) -> Ledger:
+        """Add to the limits of an account. A scope is granted only what its parent has left."""
+        account = self.account(name)
+        for kind in (*SPENT_KINDS, LimitKind.SECONDS):
+            _require_grantable(account, kind, grant)
+        granted = replace(
+            account,
+            granted=account.granted.plus(grant.amounts),
+            granted_s=account.granted_s + grant.seconds,
+        )
+        if account.parent is None:
+            return self._with_accounts(granted)
+        larger = self.top_up(account.parent, _carve_name(name), grant.amounts)
+        return larger._with_accounts(granted)
+
+    def carve(self, parent: str, child: str, budget: Budget) -> Ledger:
+        """Open an account with at most ``budget``, taken from what ``parent`` has left."""
+        if child in self.accounts:
+            raise LedgerError(f"There is an open account {child!r} already", to_do="Use a name of its own")
+        asked = Amounts(
+            turns=budget.turns or 0,
+            model_calls=budget.model_calls or 0,
+            tokens=budget.tokens or 0,
+            cost_usd=budget.cost_usd or Decimal(0),
+        )
+        allowance = self.fit(parent, asked)
+        for kind in SPENT_KINDS:
+            if asked.of(kind) and not allowance.of(kind):
+                raise NotEnoughLeftError(
+                    f"{parent!r} has no {kind.value} left to give to {child!r}",
+                    allowed="a part of what is left, beyond what is held back for the closing turn",
+                    to_do="Close what is open, grant more, or finish the run",
+                )
+        carved = replace(
+            budget,
+            turns=allowance.turns or None,
+            model_calls=allowance.model_calls or None,
+            tokens=allowance.tokens or None,
+            cost_usd=allowance.cost_usd or None,
+        )
+        opened = self.reserve(parent, _carve_name(child), allowance)
+        return opened._with_accounts(Account(id=child, parent=parent, budget=carved))
+
+    def close(self, name: str) -> Ledger:
+        """Close an account: what it did not use flows back to its parent, exactly."""
+        account = self.account(name)
+        if account.holds:
+            raise LedgerError(
+                f"{name!r} cannot close: still open are {', '.join(account.holds)}",
+                to_do="Settle its reservations and close its scopes first",
+            )
+        remaining = {key: value for key, value in self.accounts.items() if key != name}
+        closed = Ledger(MappingProxyType(remaining))
+        if account.parent is None:
+            return closed
+        own_kinds = tuple(kind for kind in SPENT_KINDS if account.budget.maximum(kind) is not None)
+        settled = closed.settle(account.parent, _carve_name(name), account.settled.only(own_kinds))
+        past = account.overrun.only(own_kinds)
+        return settled if past.is_nothing else settled.overrun(account.parent, past)
+
+    def children(self, name: str) -> tuple[str, ...]:
+        """The open scopes directly below ``name``."""
+        return tuple(account.id for account in self.accounts.values() if account.parent == name)
+
+    def lineage(self, name: str) -> Iterator[Account]:
+        """The account and its ancestors, up to the root."""
+        current: str | None = name
+        while current is not None:
+            account = self.account(current)
+            yield account
+            current = account.parent
+
+    def _bearers(self, name: str) -> Iterator[tuple[Account, tuple[LimitKind, ...]]]:
+        """The accounts that an entry in ``name`` touches, each with the kinds it touches there.
+
+        A kind stops rising at the account it was carved for: its ancestors hold the carve already.
+        """
+        kinds = SPENT_KINDS
+        for account in self.lineage(name):
+            yield account, kinds
+            kinds = tuple(kind for kind in kinds if account.budget.maximum(kind) is None)
+            if not kinds:
+                return
+
+    def _require_room(self, name: str, amounts: Amounts, *, closing: bool) -> None:
+        for kind in SPENT_KINDS:
+            wanted = amounts.of(kind)
+            if not wanted:
+                continue
+            left = self.left(name, kind, closing=closing)
+            if left is not None and wanted > left:
+                raise NotEnoughLeftError(
+                    f"{shown(kind, wanted)} {kind.value} asked for in {name!r}, {shown(kind, left)} left",
+                    allowed="at most what is left in the run and all its ancestors",
+                    to_do="Ask for less, take the closing turn, or have more granted",
+                )
+
+    def _enter(
+        self,
+        name: str,
+        *,
+        reserve: Amounts = NOTHING,
+        release: Amounts = NOTHING,
+        settle: Amounts = NOTHING,
+        overrun: Amounts = NOTHING,
+    ) -> Ledger:
+        """One entry, in every account that bears it."""
+        changed = [
+            replace(
+                account,
+                reserved=account.reserved.plus(reserve.only(kinds)).minus(release.only(kinds)),
+                settled=account.settled.plus(settle.only(kinds)),
+                overrun=account.overrun.plus(overrun.only(kinds)),
+            )
+            for account, kinds in self._bearers(name)
+        ]
+        return self._with_accounts(*changed)
+
+    def _with_accounts(self, *changed: Account) -> Ledger:
+        accounts = dict(self.accounts)
+        for account in changed:
+            accounts[account.id] = account
+        return Ledger(MappingProxyType(accounts))
+
+
+def _clamped(asked: _Count, left: Number | None) -> _Count:
+    return asked if left is None else min(asked, cast("_Count", left))
+
+
+def _with(holds: Mapping[str, Amounts], reservation: str, amounts: Amounts | None) -> Mapping[str, Amounts]:
+    """The holds with one changed, or without it for None."""
+    changed = dict(holds)
+    if amounts is None:
+        del changed[reservation]
+    else:
+        changed[reservation] = amounts
+    return MappingProxyType(changed)
+
+
+def _carve_name(child: str) -> str:
+    return f"scope:{child}"
+
+
+def _listed(amounts: Amounts) -> str:
+    parts = [f"{shown(kind, amounts.of(kind))} {kind.value}" for kind in SPENT_KINDS if amounts.of(kind)]
+    return ", ".join(parts) or "nothing"
+
+
+def _require_grantable(account: Account, kind: LimitKind, grant: Grant) -> None:
+    more = grant.seconds if kind is LimitKind.SECONDS else grant.amounts.of(kind)
+    if not more:
+        return
+    first = account.budget.maximum(kind)
+    if first is None:
+        raise GrantRefusedError(
+            f"{account.id!r} has no {LIMIT_FACTS[kind].word} limit to add to",
+            allowed=", ".join(limit.kind for limit in account.budget) or "nothing: no limit is set",
+            to_do="Grant only what the budget limits",
+        )
+    before = account.granted_s if kind is LimitKind.SECONDS else account.granted.of(kind)
+    cap = float(first) * account.budget.grant_cap
+    if float(before) + float(more) > cap:
+        raise GrantRefusedError(
+            f"{shown(kind, more)} more {kind.value} would pass the cap on grants: {shown(kind, before)} "
+            f"granted so far, {shown(kind, cap)} in all",
+            allowed=f"at most {account.budget.grant_cap:g} times the first limit, all grants together",
+            to_do="Grant less, or start a new run with a larger budget",
+        )
