@@ -95,14 +95,35 @@ def _text_of(value: object) -> str:
         return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
+    r"|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_NUMBER = r"\d+(?:[.,]\d+)?(?:e[+-]?\d+)?"
+_DURATION_UNIT = (
+    r"(?:[nuµμm]?s|[nuµμm]?secs?|(?:nano|micro|milli)?seconds?|mins?|minutes?|h|hrs?|hours?|days?)"
+)
+
 _VOLATILE = re.compile(
-    r"""
-      \d{4}-\d\d-\d\d(?:[T\ ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?)?   # dates and time stamps
-    | \b\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\ ?[AaPp][Mm])?\b                        # times of day
-    | \b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b                # UUIDs
-    | \b0x[0-9a-fA-F]+\b                                                              # addresses
-    | \b\d+(?:\.\d+)?\ ?(?:ns|us|µs|ms|s|sec|secs|seconds?|min|mins|minutes?|h|hours?)\b  # durations
-    | \b\d{10,19}(?:\.\d+)?\b                                                         # epoch time stamps
+    rf"""
+      \b\d{{4}}[-/]\d\d?[-/]\d\d?                                           # dates, perhaps with a time
+        (?:[t\ ]\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\ ?(?:z|utc|gmt|[+-]\d\d:?\d\d))?)?\b
+    | \b\d{{8}}t\d{{6}}(?:\.\d+)?z?\b                                       # 20250131t235959z
+    | \b\d\d?/(?:\d\d?|{_MONTH})/\d{{2,4}}\b(?::\d\d:\d\d:\d\d)?            # 31/jan/2025:23:59:59
+    | \b(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{{0,6}},?\ )?                # fri, 31 jan 2025
+        (?:\d\d?[-\ ]{_MONTH}|{_MONTH}[-\ ]\d\d?)(?:,?[-\ ]\d{{4}})?\b
+    | (?<![:.\w])(?<!line\ )\d\d?:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\ ?[ap]m)?\b  # times of day, not line:column
+    | \b[0-9a-f]{{8}}-(?:[0-9a-f]{{4}}-){{3}}[0-9a-f]{{12}}\b               # UUIDs
+    | \b0x[0-9a-f]+\b                                                       # addresses in memory
+    | \b\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:(?::|',\ )\d{{1,5}})?\b             # addresses in the network
+    | \b(?:\d+\ ?[dhm]\ ?){{0,3}}{_NUMBER}\ ?{_DURATION_UNIT}\b             # 1m 30s, 1.5 seconds
+    | \b(?:took|elapsed|duration|latency)\W{{1,4}}{_NUMBER}(?:\ ?{_DURATION_UNIT})?\b  # "elapsed": 0.53
+    | \b\d{{10,19}}(?:\.\d+)?\b                                             # epoch time stamps
+    | \b(?=[a-f]*\d)[0-9a-f]{{12,64}}\b                                     # digests, container ids
+    | \b(?:request|req|trace|span|correlation)[-_\ ]?id\W{{1,4}}[\w-]+      # request_id: req-81jx
+    | \breq_\w{{8,64}}\b
+    | \bpid\W{{1,3}}\d+\b
+    | \btmp[a-z0-9_]{{8}}\b                                                 # names of temporary files
     """,
     re.VERBOSE,
 )
@@ -110,7 +131,9 @@ _VOLATILE = re.compile(
 
 def canonical_error(text: str) -> str:
     """An error's text without what changes from one try to the next."""
-    return fold_text(_VOLATILE.sub("~", text[:_MAX_ERROR_CHARS]))
+    # What is taken out may differ in length, so the text is cut again afterwards: both ends then agree.
+    folded = fold_text(text[: 2 * _MAX_ERROR_CHARS])
+    return _VOLATILE.sub("~", folded)[:_MAX_ERROR_CHARS]
 
 
 def error_key(text: str) -> str:

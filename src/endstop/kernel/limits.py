@@ -76,8 +76,8 @@ class Meter:
     warn_at: float | None = None
     finish: Number = 0
     """What is held back for the closing turn."""
-    is_past_ordinary: bool = False
-    """Nothing is left for ordinary turns: what remains belongs to the closing turn."""
+    owner: str = "run"
+    """The account whose limit this is: the scope's own, or an ancestor's that binds it."""
 
     @property
     def remaining(self) -> Number:
@@ -85,7 +85,7 @@ class Meter:
 
     @property
     def percent(self) -> float:
-        return round(float(self.used) / float(self.maximum) * 100, 1)
+        return round(float(self.used) / float(self.maximum) * 100, 1) if self.maximum else 100.0
 
     @property
     def is_warning_due(self) -> bool:
@@ -95,6 +95,11 @@ class Meter:
     @property
     def is_reached(self) -> bool:
         return self.used >= self.maximum
+
+    @property
+    def is_last(self) -> bool:
+        """Nothing is left for ordinary turns: what remains belongs to the closing turn."""
+        return not self.is_reached and plus(self.used, self.finish) >= self.maximum and bool(self.finish)
 
     @property
     def shown(self) -> str:

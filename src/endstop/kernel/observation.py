@@ -18,6 +18,7 @@ from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.canonical import action_key, canonical_arguments
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
+from endstop.kernel.outcome import Ending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +159,7 @@ class ToolFinished(Observation):
 
     @property
     def is_error(self) -> bool:
-        """The tool failed to do its job. A command that ran and exited non-zero has a result, not an error."""
+        """The tool failed to do its job. A command that ran and exited non-zero did not."""
         return self.status in _ERRORS
 
 
@@ -222,6 +223,20 @@ class BudgetGranted(Observation):
     """More budget, with who gave it and why."""
 
     grant: Grant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeEnded(Observation):
+    """A scope is over; what it did not use has flowed back."""
+
+    outcome: Ending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded(Observation):
+    """The one ending of a run."""
+
+    outcome: Ending
 
 
 def tool_called(

@@ -1,0 +1,162 @@
+"""Why a run stopped, in plain words, with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import assert_never
+
+from endstop.events.facts import Fact
+from endstop.events.summary import Summary, summarise
+from endstop.kernel.finding import Evidence, Finding
+from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Meter
+from endstop.kernel.outcome import (
+    Abandoned,
+    Cancelled,
+    Completed,
+    Ending,
+    Failed,
+    Forced,
+    Stopped,
+    StopReason,
+    StopRule,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """How a run ended and why, for a person to read. ``str()`` gives the whole of it as text."""
+
+    headline: str
+    why: str
+    evidence: tuple[str, ...] = ()
+    spent: tuple[str, ...] = ()
+    kept: str = ""
+    to_do: str = ""
+
+    def __str__(self) -> str:
+        lines = [self.headline, self.why]
+        if self.evidence:
+            lines += ["Evidence:", *(f"  {line}" for line in self.evidence)]
+        if self.spent:
+            lines += ["Used:", *(f"  {line}" for line in self.spent)]
+        lines += [line for line in (self.kept, self.to_do) if line]
+        return "\n".join(line for line in lines if line)
+
+
+def explain(facts: Iterable[Fact]) -> Explanation:
+    """Why the run of this record stopped, or how it stands while it has not."""
+    summary = summarise(facts)
+    spent = tuple(_used(meter) for meter in summary.meters) or (str(summary.usage),)
+    if summary.ending is None:
+        return Explanation(
+            headline=f"The run has not ended: {summary.usage}.",
+            why="Nothing has stopped it so far.",
+            evidence=_evidence_of(summary.findings[-1].finding) if summary.findings else (),
+            spent=spent,
+        )
+    reason = summary.ending.reason if isinstance(summary.ending, Forced | Stopped) else None
+    finding = reason.finding if reason is not None else None
+    return Explanation(
+        headline=_headline(summary.ending, summary),
+        why=_why(summary.ending),
+        evidence=_evidence_of(finding) if finding else (),
+        spent=spent,
+        kept=_kept(summary.ending),
+        to_do=_to_do(summary.ending),
+    )
+
+
+def _headline(ending: Ending, summary: Summary) -> str:
+    turns = f"{summary.usage.turns:,} {'turn' if summary.usage.turns == 1 else 'turns'}"
+    match ending:
+        case Completed(warnings=()):
+            return f"Completed after {turns}."
+        case Completed():
+            return f"Completed after {turns}, with a warning."
+        case Forced(reason=reason):
+            return f"Forced to complete after {turns}: {_named(reason)}."
+        case Stopped(reason=reason):
+            return f"Stopped after {turns}: {_named(reason)}."
+        case Abandoned():
+            return f"Abandoned after {turns}."
+        case Cancelled(by=by):
+            return f"Cancelled by {by} after {turns}."
+        case Failed(code=code):
+            return f"Failed after {turns} ({code})."
+        case _:
+            assert_never(ending)
+
+
+_RULE_NAMES = {
+    StopRule.NO_PROGRESS: "no progress",
+    StopRule.ERROR_LIMIT: "too many tool errors in a row",
+    StopRule.CONDITION: "its stop condition was met",
+    StopRule.POLICY: "its policy ended it",
+    StopRule.PARENT: "the run above it ended",
+}
+
+
+def _named(reason: StopReason) -> str:
+    if reason.limit is not None:
+        return f"{LIMIT_FACTS[reason.limit].word} limit"
+    return _RULE_NAMES.get(reason.rule, reason.rule.value)
+
+
+def _why(ending: Ending) -> str:
+    match ending:
+        case Completed(warnings=warnings):
+            return " ".join(warnings) or "The agent finished by itself, inside its budget."
+        case Forced(reason=reason) | Stopped(reason=reason):
+            return reason.message
+        case Abandoned(reason=reason):
+            return reason
+        case Cancelled():
+            return "Somebody asked for it to end."
+        case Failed(message=message):
+            return message
+        case _:
+            assert_never(ending)
+
+
+def _evidence_of(finding: Finding) -> tuple[str, ...]:
+    return tuple(evidence_line(one) for one in finding.evidence)
+
+
+def evidence_line(evidence: Evidence) -> str:
+    """One piece of evidence as people count: turns from 1."""
+    call = f", call {evidence.call}" if evidence.call else ""
+    return f"turn {evidence.turn + 1}{call}: {evidence.what}"
+
+
+def _used(meter: Meter) -> str:
+    name = meter.kind.value.replace("_", " ") if meter.kind is not LimitKind.COST_USD else "cost"
+    return f"{name}: {meter.shown} ({meter.percent:g} %)"
+
+
+def _kept(ending: Ending) -> str:
+    match ending:
+        case Forced(answer=answer) | Cancelled(answer=answer) | Failed(answer=answer) if answer:
+            return f"Kept: all text so far ({len(answer):,} characters), and the record of every turn."
+        case Completed():
+            return ""
+        case Abandoned(checkpoint=str() as checkpoint):
+            return f"Kept: {checkpoint}, and the record of every turn."
+        case _:
+            return "Kept: the record of every turn."
+
+
+def _to_do(ending: Ending) -> str:
+    match ending:
+        case Forced(reason=reason) | Stopped(reason=reason):
+            if reason.finding is not None:
+                return f"What to do: {reason.finding.advice}"
+            if reason.limit is not None:
+                return "What to do: give it more budget if it was getting somewhere, or ask for less."
+            return ""
+        case Abandoned(suggestion=suggestion, next_steps=steps):
+            return "\n".join(line for line in (suggestion, *(f"Next: {step}" for step in steps)) if line)
+        case Failed():
+            return "What to do: mend the cause named above, then run it again."
+        case _:
+            return ""

@@ -1,0 +1,243 @@
+"""The facts a run's record is made of: frozen, numbered, with stable dotted names (H1, H2).
+
+A payload is one of three things. An *observation* is what the kernel was told; feeding the observations
+of a record to a governor gives the run's state. A *derivation* is what the governor noticed on the way;
+replaying must bring exactly the same ones. A *note* is kept for people and drivers; the kernel never
+hears of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TypeAlias
+
+from endstop.kernel import observation as seen
+from endstop.kernel import verdict as noticed
+from endstop.kernel.agent import AgentConfig
+from endstop.kernel.decision import DEFAULT_POLICY
+from endstop.kernel.finding import Pattern
+from endstop.kernel.ledger import ROOT
+from endstop.kernel.limits import LimitKind
+from endstop.kernel.outcome import Completed, Failed
+from endstop.kernel.review import Review, ReviewDecision
+
+
+class Severity(StrEnum):
+    """How much a fact matters to somebody who watches."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    CRITICAL = "critical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """The first fact of every record: all that is needed to judge the run again."""
+
+    config: AgentConfig
+    policy: str = DEFAULT_POLICY
+    user: str | None = None
+    project: str | None = None
+    question: str = ""
+    detectors: tuple[str, ...] | None = None
+    """The names of detectors of the caller's own; None for the standard ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintGiven:
+    """What the model was told: to wrap up, that it is the last turn, to try otherwise."""
+
+    scope: str = ROOT
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalRejected:
+    """A signal that was malformed, or one more than the first: stripped from the reply, and logged (C4)."""
+
+    scope: str = ROOT
+    turn: int
+    text: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCited:
+    """A passage that an answer rests on."""
+
+    scope: str = ROOT
+    title: str
+    location: str
+    passage: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """The model's thinking, where the provider shows it."""
+
+    scope: str = ROOT
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRequested:
+    """A hard limit was met: somebody is asked to decide."""
+
+    scope: str = ROOT
+    review: Review
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewDecided:
+    """Somebody decided."""
+
+    scope: str = ROOT
+    review_id: str
+    decision: ReviewDecision
+    by: str
+
+
+Derivation: TypeAlias = noticed.Notice | HintGiven
+Note: TypeAlias = SignalRejected | SourceCited | Thought | ReviewRequested | ReviewDecided
+Payload: TypeAlias = RunStarted | seen.Observation | Derivation | Note
+
+NOTES = (SignalRejected, SourceCited, Thought, ReviewRequested, ReviewDecided)
+OBSERVATIONS: tuple[type[seen.Observation], ...] = (
+    seen.ScopeOpened,
+    seen.ScopeEnded,
+    seen.TurnStarted,
+    seen.TurnEnded,
+    seen.CallReserved,
+    seen.CallSettled,
+    seen.ContextMeasured,
+    seen.AssistantSaid,
+    seen.ReplyRepeated,
+    seen.SignalGiven,
+    seen.ToolCalled,
+    seen.ToolFinished,
+    seen.IterationEnded,
+    seen.UserSaid,
+    seen.AgentFinished,
+    seen.CancelRequested,
+    seen.RunPaused,
+    seen.RunResumed,
+    seen.BudgetGranted,
+    seen.RunEnded,
+)
+
+_LIMIT_WORDS = {
+    LimitKind.TURNS: "iteration",
+    LimitKind.TOKENS: "token",
+    LimitKind.COST_USD: "cost",
+    LimitKind.SECONDS: "time",
+    LimitKind.MODEL_CALLS: "model_call",
+    LimitKind.CONTEXT_TOKENS: "context",
+}
+
+PAYLOAD_OF_TYPE = MappingProxyType(
+    {
+        "run.started": RunStarted,
+        "run.paused": seen.RunPaused,
+        "run.resumed": seen.RunResumed,
+        "run.cancel_requested": seen.CancelRequested,
+        "run.ended": seen.RunEnded,
+        "scope.opened": seen.ScopeOpened,
+        "scope.ended": seen.ScopeEnded,
+        "turn.started": seen.TurnStarted,
+        "turn.ended": seen.TurnEnded,
+        "budget.reserved": seen.CallReserved,
+        "budget.settled": seen.CallSettled,
+        "budget.granted": seen.BudgetGranted,
+        "budget.overrun": noticed.Overrun,
+        "budget.price_unknown": noticed.PriceUnknown,
+        **{f"budget.{word}.warning": noticed.LimitWarned for word in _LIMIT_WORDS.values()},
+        **{f"budget.{word}.exceeded": noticed.LimitExceeded for word in _LIMIT_WORDS.values()},
+        "context.measured": seen.ContextMeasured,
+        "assistant.said": seen.AssistantSaid,
+        "assistant.repeated": seen.ReplyRepeated,
+        "assistant.thought": Thought,
+        "assistant.cited": SourceCited,
+        "signal.parsed": seen.SignalGiven,
+        "signal.rejected": SignalRejected,
+        "tool.called": seen.ToolCalled,
+        "tool.finished": seen.ToolFinished,
+        "tool.tripped": noticed.FindingReported,
+        "agent.loop.detected": noticed.FindingReported,
+        "agent.errors.detected": noticed.FindingReported,
+        "agent.finished": seen.AgentFinished,
+        "hint.given": HintGiven,
+        "iteration.ended": seen.IterationEnded,
+        "user.said": seen.UserSaid,
+        "review.requested": ReviewRequested,
+        "review.decided": ReviewDecided,
+    }
+)
+"""Every type of fact there is. Names never change; new ones may be added."""
+
+_TYPE_OF_PAYLOAD: dict[type, str] = {payload: name for name, payload in PAYLOAD_OF_TYPE.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One entry of a record: its number, its time, who wrote it, and what it says."""
+
+    run_id: str
+    seq: int
+    """Counts from 0 without gaps."""
+    time: float
+    """Seconds since 1970, for people. What the kernel goes by is ``at_s`` in the payload."""
+    source: str
+    payload: Payload
+
+    @property
+    def type(self) -> str:
+        return type_of(self.payload)
+
+    @property
+    def severity(self) -> Severity:
+        return severity_of(self.payload)
+
+
+def type_of(payload: Payload) -> str:
+    """The dotted name of a payload's kind of fact."""
+    match payload:
+        case noticed.LimitWarned(limit_type=kind):
+            return f"budget.{_LIMIT_WORDS[kind]}.warning"
+        case noticed.LimitExceeded(limit_type=kind):
+            return f"budget.{_LIMIT_WORDS[kind]}.exceeded"
+        case noticed.FindingReported(finding=finding):
+            if finding.pattern is Pattern.FAILING_CALL:
+                return "tool.tripped"
+            return (
+                "agent.errors.detected" if finding.pattern is Pattern.ERROR_STREAK else "agent.loop.detected"
+            )
+        case _:
+            return _TYPE_OF_PAYLOAD[type(payload)]
+
+
+def severity_of(payload: Payload) -> Severity:
+    match payload:
+        case noticed.LimitExceeded() | noticed.Overrun():
+            return Severity.ERROR
+        case seen.RunEnded(outcome=Failed()) | seen.ScopeEnded(outcome=Failed()):
+            return Severity.ERROR
+        case seen.RunEnded(outcome=Completed(warnings=())) | seen.ScopeEnded(outcome=Completed(warnings=())):
+            return Severity.INFO
+        case seen.RunEnded() | seen.ScopeEnded():
+            return Severity.WARNING
+        case noticed.LimitWarned() | noticed.FindingReported() | noticed.PriceUnknown():
+            return Severity.WARNING
+        case SignalRejected() | ReviewRequested() | seen.ReplyRepeated():
+            return Severity.WARNING
+        case seen.ToolFinished(is_error=True):
+            return Severity.WARNING
+        case seen.CallReserved() | seen.CallSettled() | seen.ContextMeasured() | HintGiven():
+            return Severity.DEBUG
+        case _:
+            return Severity.INFO

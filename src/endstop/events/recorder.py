@@ -1,0 +1,203 @@
+"""A run being recorded: observations go in, the governor decides, facts come out.
+
+Every driver (the guard, the tool loop, a tree) writes its record through this one class, so that all
+records read the same. A recorder made by ``replay`` stands exactly where the record ends and can go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from endstop.errors import ClosedAccountError, FactOrderError
+from endstop.events.codec import require_next
+from endstop.events.facts import NOTES, Derivation, Fact, HintGiven, Note, Payload, RunStarted
+from endstop.kernel.decision import make_decision_tree
+from endstop.kernel.detectors import Detector
+from endstop.kernel.governor import Governor
+from endstop.kernel.ledger import ROOT
+from endstop.kernel.observation import (
+    AssistantSaid,
+    CallSettled,
+    CallStatus,
+    Observation,
+    RunEnded,
+    ScopeEnded,
+    ToolCalled,
+    ToolFinished,
+    TurnEnded,
+)
+from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
+from endstop.kernel.state import GovernorState
+from endstop.kernel.verdict import Verdict
+
+Sink = Callable[[Fact], None]
+"""Told of each fact as it is recorded. Must not wait and must not raise: a bus's ``publish`` is one."""
+
+
+class Recorder:
+    """The record of one run, as it grows."""
+
+    def __init__(
+        self,
+        started: RunStarted,
+        *,
+        run_id: str,
+        time: float,
+        source: str,
+        detectors: Iterable[Detector] | None = None,
+        sink: Sink | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.source = source
+        self.started = started
+        self.governor = Governor(
+            started.config,
+            tree=make_decision_tree(started.policy),
+            detectors=detectors,
+            user=started.user,
+            project=started.project,
+        )
+        self.state: GovernorState = self.governor.start()
+        self.facts: list[Fact] = []
+        self.endings: dict[str, Ending] = {}
+        """How the run and each of its scopes ended, by name."""
+        self._texts: dict[str, list[str]] = {}
+        self._open_calls: dict[tuple[str, str], ToolCalled] = {}
+        self.sink = sink
+        self._append(started, time)
+
+    def observe(self, observation: Observation, *, time: float) -> Verdict:
+        """Enter an observation: the verdict on it. Raises, and records nothing, if it cannot be."""
+        self.state, verdict = self.governor.step(self.state, observation)
+        self._remember(observation)
+        derived: list[Derivation] = list(verdict.notices)
+        turn = getattr(observation, "turn", 0)
+        derived.extend(HintGiven(scope=observation.scope, turn=turn, text=hint) for hint in verdict.hints)
+        is_ending = isinstance(observation, RunEnded | ScopeEnded)
+        payloads: list[Payload] = [*derived, observation] if is_ending else [observation, *derived]
+        for payload in payloads:
+            self._append(payload, time)
+        return verdict
+
+    def _remember(self, observation: Observation) -> None:
+        """Keep what a driver asks for later: the text, the calls under way, the endings."""
+        match observation:
+            case AssistantSaid(scope=scope, text=text) if text.strip():
+                self._texts.setdefault(scope, []).append(text)
+            case ToolCalled(scope=scope, call=call):
+                self._open_calls[scope, call] = observation
+            case ToolFinished(scope=scope, call=call):
+                self._open_calls.pop((scope, call), None)
+            case ScopeEnded(scope=scope, outcome=outcome) | RunEnded(scope=scope, outcome=outcome):
+                self.endings[scope] = outcome
+            case _:
+                pass
+
+    def note(self, note: Note, *, time: float) -> None:
+        """Keep something that the kernel need not know."""
+        if self.state.is_over:
+            raise ClosedAccountError(f"{type(note).__name__} was reported after the run had ended")
+        self._append(note, time)
+
+    def verdict(self, *, at_s: float, scope: str = ROOT) -> Verdict:
+        """What the governor says at this moment."""
+        return self.governor.verdict(self.state, at_s=at_s, scope=scope)
+
+    def gathered(self, scope: str = ROOT) -> str | None:
+        """All text so far, or None where none was reported."""
+        texts = self._texts.get(scope)
+        return "\n\n".join(text.strip() for text in texts) if texts else None
+
+    def end(self, reason: StopReason, *, at_s: float, time: float, scope: str = ROOT) -> Ending:
+        """End a scope, or the run, for a reason. What is still open below it ends first."""
+        own = self.state.scopes[scope]
+        ending = conclude(
+            reason, gathered=self.gathered(scope), answer=own.answer, by=self.state.cancelled_by or ""
+        )
+        self.end_with(ending, at_s=at_s, time=time, scope=scope)
+        return ending
+
+    def end_with(self, ending: Ending, *, at_s: float, time: float, scope: str = ROOT) -> None:
+        """End a scope, or the run, with an ending already known."""
+        at_s = max(at_s, self.state.now_s)
+        for child in self.state.ledger.children(scope):
+            above = StopReason(rule=StopRule.PARENT, message="The run above it has ended.")
+            self.end(above, at_s=at_s, time=time, scope=child)
+        if scope == ROOT:
+            self.observe(RunEnded(at_s=at_s, outcome=ending), time=time)
+        else:
+            self.observe(ScopeEnded(at_s=at_s, scope=scope, outcome=ending), time=time)
+
+    def close_open(self, *, at_s: float, time: float) -> None:
+        """Close what a dead process left open, so that the run can go on: calls it was in the middle of are
+        reported as interrupted, what it had reserved is settled at the worst case, its turns are over."""
+        at_s = max(at_s, self.state.now_s)
+        for (scope, _), called in tuple(self._open_calls.items()):
+            interrupted = ToolFinished(
+                at_s=at_s,
+                scope=scope,
+                turn=called.turn,
+                call=called.call,
+                tool=called.tool,
+                key=called.key,
+                status=CallStatus.INTERRUPTED,
+                result="Interrupted: the process ended while this was under way. It may have had its effect.",
+            )
+            self.observe(interrupted, time=time)
+        for scope, own in tuple(self.state.scopes.items()):
+            turn = max(own.turns_started - 1, 0)
+            for reservation, held in tuple(self.state.ledger.account(scope).holds.items()):
+                if reservation.startswith(("turn:", "scope:")):
+                    continue
+                settled = CallSettled(
+                    at_s=at_s,
+                    scope=scope,
+                    turn=turn,
+                    reservation=reservation,
+                    input_tokens=held.tokens,
+                    cost_usd=held.cost_usd or None,
+                    model_calls=held.model_calls,
+                    is_estimate=True,
+                )
+                self.observe(settled, time=time)
+            for open_turn in sorted(own.open_turns):
+                self.observe(TurnEnded(at_s=at_s, scope=scope, turn=open_turn), time=time)
+
+    def _append(self, payload: Payload, time: float) -> None:
+        fact = Fact(run_id=self.run_id, seq=len(self.facts), time=time, source=self.source, payload=payload)
+        self.facts.append(fact)
+        if self.sink is not None:
+            self.sink(fact)
+
+
+def replay(facts: Iterable[Fact], *, detectors: Iterable[Detector] | None = None) -> Recorder:
+    """A recorder that stands where the record ends: the same state, the same verdicts.
+
+    ``detectors`` must be given again if the run used its own. What the governor noticed is worked out
+    anew, not copied: comparing it with the record is what the audit does. Nobody is told of the facts that
+    are replayed; set ``sink`` on the result to hear of those that follow.
+    """
+    recorder: Recorder | None = None
+    previous: Fact | None = None
+    for fact in facts:
+        require_next(previous, fact)
+        previous = fact
+        payload = fact.payload
+        if recorder is None:
+            if not isinstance(payload, RunStarted):
+                raise FactOrderError(
+                    f"The record begins with {fact.type}", allowed="run.started as the first fact"
+                )
+            recorder = Recorder(
+                payload, run_id=fact.run_id, time=fact.time, source=fact.source, detectors=detectors
+            )
+        elif isinstance(payload, Observation):
+            recorder.source = fact.source
+            recorder.observe(payload, time=fact.time)
+        elif isinstance(payload, NOTES):
+            recorder.note(payload, time=fact.time)
+        elif isinstance(payload, RunStarted):
+            raise FactOrderError(f"Fact {fact.seq} starts the run a second time")
+    if recorder is None:
+        raise FactOrderError("The record is empty", allowed="run.started as the first fact")
+    return recorder

@@ -1,0 +1,132 @@
+"""A record in figures: how far it came, what it used of what it was allowed, what was found, how it ended.
+
+Read from the facts by plain addition, without the governor, so that it also says what a record holds that
+the governor of this version would judge differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from endstop.events.facts import Fact, RunStarted
+from endstop.kernel.amounts import NOTHING, Amounts
+from endstop.kernel.budget import Budget
+from endstop.kernel.ledger import ROOT, Account
+from endstop.kernel.limits import LimitKind, Meter
+from endstop.kernel.observation import (
+    AgentFinished,
+    BudgetGranted,
+    CallSettled,
+    Observation,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    ToolCalled,
+    TurnEnded,
+)
+from endstop.kernel.outcome import Ending
+from endstop.kernel.usage import NO_USAGE, Usage
+from endstop.kernel.verdict import FindingReported, LimitWarned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A run in figures."""
+
+    run_id: str
+    budget: Budget
+    question: str = ""
+    policy: str = ""
+    usage: Usage = NO_USAGE
+    granted: Amounts = NOTHING
+    granted_s: float = 0.0
+    findings: tuple[FindingReported, ...] = ()
+    warnings: tuple[LimitWarned, ...] = ()
+    ending: Ending | None = None
+    ended_at_turn: int | None = None
+    has_finished: bool = False
+
+    @property
+    def meters(self) -> tuple[Meter, ...]:
+        """Each limit on what is spent or passes, with what was used of it."""
+        account = Account(id=ROOT, budget=self.budget, granted=self.granted, granted_s=self.granted_s)
+        used: Mapping[LimitKind, int | float] = {
+            LimitKind.TURNS: self.usage.turns,
+            LimitKind.MODEL_CALLS: self.usage.model_calls,
+            LimitKind.TOKENS: self.usage.tokens,
+            LimitKind.SECONDS: self.usage.seconds,
+        }
+        meters: list[Meter] = []
+        for kind in (*used, LimitKind.COST_USD):
+            maximum = account.maximum(kind)
+            if maximum is not None:
+                spent = self.usage.known_cost_usd if kind is LimitKind.COST_USD else used[kind]
+                meters.append(Meter(kind=kind, used=spent, maximum=maximum))
+        return tuple(meters)
+
+
+def summarise(facts: Iterable[Fact]) -> Summary:
+    """The figures of a record, whole or not. The first fact must be ``run.started``."""
+    summary: Summary | None = None
+    usage = NO_USAGE
+    findings: list[FindingReported] = []
+    warnings: list[LimitWarned] = []
+    granted, granted_s = NOTHING, 0.0
+    waited_s, paused_at_s = 0.0, None
+    for fact in facts:
+        match fact.payload:
+            case RunStarted() as started if summary is None:
+                summary = Summary(
+                    run_id=fact.run_id,
+                    budget=started.config.budget,
+                    question=started.question,
+                    policy=started.policy,
+                )
+            case CallSettled() as settled:
+                usage = _with_call(usage, settled)
+            case TurnEnded():
+                usage = replace(usage, turns=usage.turns + 1)
+            case ToolCalled():
+                usage = replace(usage, tool_calls=usage.tool_calls + 1)
+            case BudgetGranted(scope="run", grant=grant):
+                granted, granted_s = granted.plus(grant.amounts), granted_s + grant.seconds
+            case FindingReported() as finding:
+                findings.append(finding)
+            case LimitWarned() as warned:
+                warnings.append(warned)
+            case RunPaused(at_s=at_s) if paused_at_s is None:
+                paused_at_s = at_s
+            case RunResumed(at_s=at_s) if paused_at_s is not None:
+                waited_s, paused_at_s = waited_s + at_s - paused_at_s, None
+            case AgentFinished(scope="run") if summary is not None:
+                summary = replace(summary, has_finished=True)
+            case RunEnded(outcome=ending) if summary is not None:
+                summary = replace(summary, ending=ending, ended_at_turn=usage.turns)
+            case _:
+                pass
+        if isinstance(fact.payload, Observation):
+            until = fact.payload.at_s if paused_at_s is None else paused_at_s
+            usage = replace(usage, seconds=until - waited_s)
+    assert summary is not None, "a record begins with run.started"
+    return replace(
+        summary,
+        usage=usage,
+        granted=granted,
+        granted_s=granted_s,
+        findings=tuple(findings),
+        warnings=tuple(warnings),
+    )
+
+
+def _with_call(usage: Usage, settled: CallSettled) -> Usage:
+    is_unknown = settled.cost_usd is None and settled.model_calls > 0
+    return replace(
+        usage,
+        model_calls=usage.model_calls + settled.model_calls,
+        input_tokens=usage.input_tokens + settled.input_tokens,
+        output_tokens=usage.output_tokens + settled.output_tokens,
+        tokens=usage.tokens + settled.input_tokens + settled.output_tokens,
+        known_cost_usd=usage.known_cost_usd + (settled.cost_usd or 0),
+        unknown_cost_calls=usage.unknown_cost_calls + (settled.model_calls if is_unknown else 0),
+    )

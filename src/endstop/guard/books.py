@@ -1,0 +1,108 @@
+"""What a guard and its scopes share: the recorder, the clocks, and a lock around both.
+
+Every entry is made under the lock, so threads and tasks can share a guard: two calls at once cannot both
+take the last tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import RLock
+
+from endstop.errors import ClosedAccountError
+from endstop.events.bus import Bus
+from endstop.events.facts import Note
+from endstop.events.recorder import Recorder
+from endstop.kernel.ledger import ROOT
+from endstop.kernel.limits import LimitKind
+from endstop.kernel.observation import CancelRequested, Observation, RunPaused, RunResumed, ScopeOpened
+from endstop.kernel.outcome import Ending, StopReason
+from endstop.kernel.review import Review, ReviewDecision
+from endstop.kernel.verdict import Verdict
+from endstop.kernel.views import meters
+from endstop.ports import Clock
+
+Reviewer = Callable[[Review], ReviewDecision]
+"""Asked when a limit would end a run: grants more, asks for changes, or rejects."""
+
+
+class Books:
+    """One run's recorder with its clock."""
+
+    def __init__(self, recorder: Recorder, *, clock: Clock, bus: Bus) -> None:
+        self.recorder = recorder
+        self.bus = bus
+        self.lock = RLock()
+        self._clock = clock
+        self._zero_s = clock.monotonic_s() - recorder.state.now_s
+        recorder.sink = bus.publish
+        self._scopes_opened = sum(isinstance(fact.payload, ScopeOpened) for fact in recorder.facts)
+
+    @property
+    def now_s(self) -> float:
+        """The run's clock: goes on from where the record stood, and never back."""
+        return max(self._clock.monotonic_s() - self._zero_s, self.recorder.state.now_s)
+
+    @property
+    def unix_s(self) -> float:
+        return self._clock.unix_s()
+
+    def observe(self, make: Callable[[float], Observation]) -> Verdict:
+        """Enter an observation made for this moment."""
+        with self.lock:
+            return self.recorder.observe(make(self.now_s), time=self.unix_s)
+
+    def note(self, note: Note) -> None:
+        with self.lock:
+            self.recorder.note(note, time=self.unix_s)
+
+    def verdict(self, scope: str) -> Verdict:
+        return self.recorder.verdict(at_s=self.now_s, scope=scope)
+
+    def end(self, scope: str, reason: StopReason) -> None:
+        self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope)
+
+    def end_with(self, scope: str, ending: Ending) -> None:
+        self.recorder.end_with(ending, at_s=self.now_s, time=self.unix_s, scope=scope)
+
+    def is_open(self, scope: str) -> bool:
+        return scope not in self.recorder.endings and ROOT not in self.recorder.endings
+
+    def require_open(self, scope: str) -> None:
+        if not self.is_open(scope):
+            raise ClosedAccountError(
+                f"{'The run' if scope == ROOT else f'The scope {scope!r}'} has ended",
+                to_do="It takes nothing more: start a new guard, or open a new scope",
+            )
+
+    def seconds_left(self, scope: str) -> float | None:
+        """What is left of the tightest time limit over a scope; None if there is none."""
+        state = replace(self.recorder.state, now_s=self.now_s)
+        meter = next((one for one in meters(state, scope) if one.kind is LimitKind.SECONDS), None)
+        return None if meter is None else float(meter.remaining)
+
+    def tool_calls_per_turn(self, scope: str) -> int | None:
+        """The smallest limit on tool calls per turn, of the scope's own and all above."""
+        found = [account.budget.tool_calls_per_turn for account in self.recorder.state.ledger.lineage(scope)]
+        return min((most for most in found if most is not None), default=None)
+
+    def next_scope_name(self) -> str:
+        """A name nobody has used in this run."""
+        self._scopes_opened += 1
+        return f"scope-{self._scopes_opened}"
+
+    def cancel(self, by: str, *, after_turn: bool) -> None:
+        with self.lock:
+            if self.is_open(ROOT):
+                self.observe(lambda at_s: CancelRequested(at_s=at_s, by=by, after_turn=after_turn))
+
+    @contextmanager
+    def waiting(self, why: str) -> Generator[None]:
+        """Time that passes in here is not charged: the run waits for a person."""
+        self.observe(lambda at_s: RunPaused(at_s=at_s, why=why))
+        try:
+            yield
+        finally:
+            self.observe(lambda at_s: RunResumed(at_s=at_s))

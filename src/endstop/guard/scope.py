@@ -1,0 +1,175 @@
+"""A guarded loop, or a part of one: may it go on, and what has it used?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from decimal import Decimal
+from types import TracebackType
+from typing import Self
+
+from endstop.guard.books import Books
+from endstop.guard.reviewing import Reviews
+from endstop.guard.turn import Turn
+from endstop.kernel.budget import Budget, Grant
+from endstop.kernel.ledger import ROOT
+from endstop.kernel.limits import Meter
+from endstop.kernel.observation import AgentFinished, BudgetGranted, ScopeOpened, UserSaid
+from endstop.kernel.outcome import Ending, Failed, StopReason
+from endstop.kernel.usage import Usage
+from endstop.kernel.verdict import Stop
+from endstop.kernel.views import meters
+
+
+class Scope:
+    """A part of a guarded run with a budget of its own, carved from what is left above it.
+
+    What it does not use flows back when it ends. Leaving its ``with`` block ends it: as completed, or as
+    failed if an exception leaves with it.
+    """
+
+    def __init__(self, books: Books, name: str, reviews: Reviews | None) -> None:
+        self._books = books
+        self._name = name
+        self._reviews = reviews
+        self._feedback: tuple[str, ...] = ()
+        self._final_usage: Usage | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._books.lock:
+            if not self._books.is_open(self._name):
+                return
+            if error is not None:
+                gathered = self._books.recorder.gathered(self._name) or ""
+                failed = Failed(code="exception", message=f"{type(error).__name__}: {error}", answer=gathered)
+                self._end_with(failed)
+            elif self.may_continue():
+                self.finish()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    def may_continue(self) -> bool:
+        """Whether another turn may be taken. When it says no, ``outcome`` says how it ended."""
+        with self._books.lock:
+            while self._books.is_open(self._name):
+                verdict = self._books.verdict(self._name)
+                if not isinstance(verdict, Stop):
+                    return True
+                if self._books.recorder.state.scopes[self._name].open_turns:
+                    return False  # others are at work in turns of their own; the last of them ends it
+                if not self._goes_on_after_review(verdict.reason):
+                    return False
+            return False
+
+    def turn(self, *, reserve_tokens: int = 0, reserve_cost_usd: Decimal | str | float | None = None) -> Turn:
+        """The next turn, to be entered with ``with`` or ``async with``.
+
+        Reserve the worst case of its model call: its input, plus the output you allow it.
+        """
+        feedback, self._feedback = self._feedback, ()
+        return Turn(
+            self._books,
+            self._name,
+            reserve_tokens=reserve_tokens,
+            reserve_cost_usd=reserve_cost_usd,
+            feedback=feedback,
+        )
+
+    def scope(
+        self,
+        name: str | None = None,
+        *,
+        turns: int | None = None,
+        tokens: int | None = None,
+        cost_usd: Decimal | str | float | None = None,
+        seconds: float | None = None,
+        model_calls: int | None = None,
+        tool_calls_per_turn: int | None = None,
+        warn_at: Mapping[str, float | None] | None = None,
+    ) -> Scope:
+        """Open a part with a budget of its own: at most this much, and no more than is left here."""
+        budget = Budget(
+            turns=turns,
+            tokens=tokens,
+            cost_usd=cost_usd,
+            seconds=seconds,
+            model_calls=model_calls,
+            tool_calls_per_turn=tool_calls_per_turn,
+            warn_at=warn_at or {},
+        )
+        with self._books.lock:
+            self._books.require_open(self._name)
+            own = name or self._books.next_scope_name()
+            self._books.observe(
+                lambda at_s: ScopeOpened(at_s=at_s, scope=own, parent=self._name, budget=budget)
+            )
+        return Scope(self._books, own, None)
+
+    def finish(self, answer: str = "") -> None:
+        """The work is done: end it as completed. Outside of a turn; inside, use ``turn.finished``."""
+        with self._books.lock:
+            self._books.require_open(self._name)
+            self._books.observe(lambda at_s: AgentFinished(at_s=at_s, scope=self._name, answer=answer))
+            self.may_continue()
+
+    def user_said(self, text: str = "") -> None:
+        """The user wrote something: what repeats is counted anew from here."""
+        with self._books.lock:
+            self._books.require_open(self._name)
+            self._books.observe(lambda at_s: UserSaid(at_s=at_s, scope=self._name, text=text))
+
+    def grant(self, grant: Grant) -> None:
+        """Add to the budget while the run is open. For a scope, only what is left above it."""
+        with self._books.lock:
+            self._books.require_open(self._name)
+            self._books.observe(lambda at_s: BudgetGranted(at_s=at_s, scope=self._name, grant=grant))
+
+    def waiting(self, why: str = "") -> AbstractContextManager[None]:
+        """``with guard.waiting("asking the user"):`` time in here is not charged."""
+        return self._books.waiting(why)
+
+    @property
+    def outcome(self) -> Ending | None:
+        """How it ended; None while it has not."""
+        return self._books.recorder.endings.get(self._name)
+
+    @property
+    def usage(self) -> Usage:
+        """What was used in here, the parts that are closed included."""
+        if self._final_usage is not None:
+            return self._final_usage
+        return self._books.recorder.state.usage(self._name)
+
+    @property
+    def meters(self) -> tuple[Meter, ...]:
+        """Every limit that binds here, with what is used of it."""
+        self._books.require_open(self._name)
+        return meters(self._books.recorder.state, self._name)
+
+    def _goes_on_after_review(self, reason: StopReason) -> bool:
+        """Have a stop reviewed, if anybody wants to; end for the reason if it stands."""
+        if self._reviews is not None and self._name == ROOT:
+            feedback = self._reviews.ask(self._name, reason)
+            if feedback is not None:
+                self._feedback += feedback
+                return True
+            if not self._books.is_open(self._name):
+                return False
+        self._final_usage = self._books.recorder.state.usage(self._name)
+        self._books.end(self._name, reason)
+        return False
+
+    def _end_with(self, ending: Ending) -> None:
+        self._final_usage = self._books.recorder.state.usage(self._name)
+        self._books.end_with(self._name, ending)

@@ -1,0 +1,57 @@
+"""Tool errors in a row (B2).
+
+An error is a tool that failed to do its job: an exception, a time-out, a refusal, an unknown tool, bad
+arguments. A success ends the row. Calls that were never judged (skipped, tripped, cancelled, interrupted, or
+still waiting) neither lengthen it nor end it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from endstop.kernel.detectors.actions import NO_OPEN_CALLS, Action, OpenCalls, shortened
+from endstop.kernel.detectors.rows import NO_ROW, Row
+from endstop.kernel.finding import Evidence, Finding, Pattern
+from endstop.kernel.observation import Observation
+from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
+
+_ERRORS = "errors"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorStreak:
+    """Finds ``ERROR_STREAK``."""
+
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+    open_calls: OpenCalls = NO_OPEN_CALLS
+    row: Row = NO_ROW
+
+    def observe(self, observation: Observation) -> tuple[ErrorStreak, Finding | None]:
+        open_calls, actions = self.open_calls.after(observation)
+        if open_calls is self.open_calls and not actions:
+            return self, None
+        row, finding = self.row, None
+        for action in actions:
+            if action.error is not None:
+                row = row.after(_ERRORS, failed(action, action.error))
+                finding = self._finding(row) or finding
+            elif action.is_success:
+                row = NO_ROW
+        return ErrorStreak(thresholds=self.thresholds, open_calls=open_calls, row=row), finding
+
+    def _finding(self, row: Row) -> Finding | None:
+        if not row.is_due(self.thresholds.errors_in_a_row):
+            return None
+        return Finding(
+            pattern=Pattern.ERROR_STREAK,
+            message=f"{row.count} tool calls in a row ended in an error ({row.turns})",
+            advice="Read the errors, then do something else: other arguments, another tool, or ask the user.",
+            times=row.count,
+            evidence=row.evidence,
+        )
+
+
+def failed(action: Action, error: str) -> Evidence:
+    """A failed call as evidence, with what it said."""
+    what = f"{action.what}: {shortened(error)}"
+    return Evidence(turn=action.finished.turn, call=action.finished.call, what=what)

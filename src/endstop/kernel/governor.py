@@ -1,0 +1,166 @@
+"""The governor: the one place that decides whether a run may go on.
+
+``step(state, observation) -> (state, verdict)`` is a pure function. Replaying the observations of a record
+gives the same verdicts and the same state; resume, audit and the tests rest on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from types import MappingProxyType
+
+from endstop.errors import ClosedAccountError, ObservationError, PolicyError
+from endstop.kernel import wording
+from endstop.kernel.agent import AgentConfig, AgentState
+from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, rule_named
+from endstop.kernel.detectors import Detector, standard_detectors
+from endstop.kernel.ledger import ROOT, Ledger
+from endstop.kernel.limits import LimitKind, Meter
+from endstop.kernel.observation import Observation, RunEnded, ScopeOpened, TurnStarted
+from endstop.kernel.order import ENFORCED, last_turn_limit, rules_met
+from endstop.kernel.outcome import StopReason, StopRule
+from endstop.kernel.state import GovernorState, ScopeState
+from endstop.kernel.transitions import Changed, apply, extended
+from endstop.kernel.verdict import GoOn, LastTurn, LimitWarned, Notice, Stop, Verdict
+from endstop.kernel.views import agent_state, meters
+
+
+class Governor:
+    """Decides for runs of one configuration and policy. Holds no state of any run."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        *,
+        tree: DecisionTree | None = None,
+        detectors: Iterable[Detector] | None = None,
+        user: str | None = None,
+        project: str | None = None,
+    ) -> None:
+        self.config = config
+        self.tree: DecisionTree = DefaultDecisionTree() if tree is None else tree
+        self.detectors = (
+            standard_detectors(config.thresholds, must_use_tools=config.must_use_tools)
+            if detectors is None
+            else tuple(detectors)
+        )
+        self.user = user
+        self.project = project
+
+    def start(self) -> GovernorState:
+        """The state of a run that has just begun, at zero on its clock."""
+        return GovernorState(
+            ledger=Ledger.open(self.config.budget),
+            scopes=MappingProxyType({ROOT: self._new_scope(0.0, 0.0)}),
+        )
+
+    def step(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Verdict]:
+        """The state after an observation, and the verdict. Raises, and changes nothing, if it cannot be."""
+        _require_possible(state, observation)
+        state = replace(state, now_s=observation.at_s)
+        if isinstance(observation, ScopeOpened):
+            new = self._new_scope(observation.at_s, state.charged_s)
+            scopes = MappingProxyType({**state.scopes, observation.scope: new})
+            ledger = state.ledger.carve(observation.parent, observation.scope, observation.budget)
+            return self._decided(Changed(replace(state, scopes=scopes, ledger=ledger)), observation.scope)
+        changed = apply(state, observation, self.config)
+        if isinstance(observation, RunEnded) or observation.scope not in changed.state.scopes:
+            return changed.state, GoOn(notices=changed.notices)
+        if isinstance(observation, TurnStarted):
+            changed = self._warned(changed, observation)
+        changed = replace(changed, state=extended(changed.state, observation, self._view, self.tree))
+        return self._decided(changed, observation.scope)
+
+    def verdict(self, state: GovernorState, *, at_s: float, scope: str = ROOT) -> Verdict:
+        """What the governor says of a scope at this moment, with nothing new observed."""
+        now = state if at_s <= state.now_s else replace(state, now_s=at_s)
+        failure = now.scopes[scope].policy_failure
+        if failure is not None:
+            return Stop(reason=StopReason(rule=StopRule.POLICY_ERROR, message=failure))
+        view = self._view(now, scope)
+        try:
+            goes_on, why = ask(self.tree, view)
+        except PolicyError as error:
+            return Stop(
+                reason=StopReason(rule=StopRule.POLICY_ERROR, message=f"The run's policy failed: {error}")
+            )
+        met = tuple(rules_met(view))
+        if not goes_on:
+            return Stop(reason=_policy_reason(why, met))
+        enforced = next((reason for reason in met if reason.rule in ENFORCED), None)
+        if enforced is not None:
+            return Stop(reason=enforced)
+        closing = last_turn_limit(view)
+        return GoOn() if closing is None else LastTurn(limit=closing)
+
+    def view(self, state: GovernorState, scope: str = ROOT) -> AgentState:
+        """How a scope stands, as its decision tree sees it."""
+        return self._view(state, scope)
+
+    def _view(self, state: GovernorState, scope: str) -> AgentState:
+        return agent_state(state, scope, self.config, user=self.user, project=self.project)
+
+    def _new_scope(self, at_s: float, charged_s: float) -> ScopeState:
+        return ScopeState(
+            opened_at_s=at_s, opened_charged_s=charged_s, last_activity_s=at_s, detectors=self.detectors
+        )
+
+    def _decided(self, changed: Changed, scope: str) -> tuple[GovernorState, Verdict]:
+        verdict = self.verdict(changed.state, at_s=changed.state.now_s, scope=scope)
+        return changed.state, replace(verdict, notices=changed.notices, hints=changed.hints)
+
+    def _warned(self, changed: Changed, started: TurnStarted) -> Changed:
+        """Give the warnings that are due at the start of a turn, each once, with a hint to wrap up."""
+        state = changed.state
+        due = [
+            meter
+            for meter in meters(state, started.scope)
+            if meter.is_warning_due and (meter.owner, meter.kind) not in state.warned
+        ]
+        notices: tuple[Notice, ...] = tuple(_warning(meter, state, started) for meter in due)
+        hints = [wording.approaching(meter) for meter in due]
+        if started.closing is not None:
+            hints = [wording.last_turn(started.closing)]
+        return Changed(
+            replace(state, warned=state.warned | {(meter.owner, meter.kind) for meter in due}),
+            notices=(*changed.notices, *notices),
+            hints=(*changed.hints, *hints),
+        )
+
+
+def _require_possible(state: GovernorState, observation: Observation) -> None:
+    if state.is_over:
+        raise ClosedAccountError(
+            f"{type(observation).__name__} was reported after the run had ended",
+            to_do="A run has one ending; start a new one",
+        )
+    if not observation.at_s >= state.now_s:  # also catches NaN
+        raise ObservationError(
+            f"{type(observation).__name__} is at {observation.at_s} s, the run's clock at {state.now_s} s",
+            allowed="times that do not go back",
+            to_do="Report what happened in its order, on a monotonic clock",
+        )
+
+
+def _policy_reason(why: str, met: tuple[StopReason, ...]) -> StopReason:
+    """The reason a policy stopped for: one of our rules if it names one that is met, else its own words."""
+    rule = rule_named(why)
+    found = next((reason for reason in met if reason.rule is rule), None)
+    if found is not None:
+        return found
+    return StopReason(rule=StopRule.POLICY, message=f"The run's policy ended it: {why}")
+
+
+def _warning(meter: Meter, state: GovernorState, started: TurnStarted) -> LimitWarned:
+    max_turns = state.ledger.account(started.scope).maximum(LimitKind.TURNS)
+    return LimitWarned(
+        limit_type=meter.kind,
+        current_value=meter.used,
+        limit_value=meter.maximum,
+        percentage=meter.percent,
+        remaining=meter.remaining,
+        turn=started.turn,
+        max_turns=None if max_turns is None else int(max_turns),
+        message=wording.approaching(meter),
+    )

@@ -1,0 +1,95 @@
+"""What the governor decides, and what it notices on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from endstop.kernel.amounts import Amounts
+from endstop.kernel.finding import Finding, Response
+from endstop.kernel.limits import LimitKind, Number
+from endstop.kernel.outcome import StopReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitNotice:
+    """How a limit stands when it warns, or when it has ended a run."""
+
+    limit_type: LimitKind
+    current_value: Number
+    limit_value: Number
+    percentage: float
+    remaining: Number
+    turn: int
+    max_turns: int | None
+    message: str
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitWarned(LimitNotice):
+    """A limit's warning threshold was reached: said once per limit and run (A2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitExceeded(LimitNotice):
+    """A limit ended the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingReported:
+    """A detector found something, and this is the policy's response to it."""
+
+    finding: Finding
+    response: Response
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrun:
+    """More was used than had been reserved and was left. The audit of this run will not hold."""
+
+    turn: int
+    amounts: Amounts
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceUnknown:
+    """A call of unknown price was made under a cost limit that allows it: said once per run (A10)."""
+
+    turn: int
+    message: str
+
+
+Notice: TypeAlias = LimitWarned | LimitExceeded | FindingReported | Overrun | PriceUnknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOn:
+    """Another turn may be taken."""
+
+    notices: tuple[Notice, ...] = ()
+    hints: tuple[str, ...] = ()
+    """What the model should be told: wrap up, try otherwise. Given once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastTurn:
+    """One more turn may be taken, the closing one: without tools, to write the best answer there is."""
+
+    limit: LimitKind
+    notices: tuple[Notice, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The run ends, for this reason."""
+
+    reason: StopReason
+    notices: tuple[Notice, ...] = ()
+    hints: tuple[str, ...] = ()
+
+
+Verdict: TypeAlias = GoOn | LastTurn | Stop

@@ -1,0 +1,28 @@
+"""A clock that moves only when it is told to."""
+
+from __future__ import annotations
+
+from endstop.errors import InvalidValueError
+
+
+class FakeClock:
+    """Stands still until ``advance``; never goes backwards. Call it, or its ``now``, to read it."""
+
+    __slots__ = ("_now_s",)
+
+    def __init__(self, now_s: float = 0.0) -> None:
+        self._now_s = now_s
+
+    def now(self) -> float:
+        return self._now_s
+
+    __call__ = now
+
+    def advance(self, seconds: float) -> float:
+        """Let ``seconds`` pass, and tell the time after them."""
+        if not seconds >= 0:
+            raise InvalidValueError(
+                "seconds", seconds, allowed="zero or more", to_do="A clock never goes backwards"
+            )
+        self._now_s += seconds
+        return self._now_s
