@@ -55,7 +55,7 @@ def read(kind: type[_T], value: object, place: str) -> _T:
 
 @cache
 def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    return tuple(field.name for field in fields(kind) if field.init)
 
 
 @cache
@@ -151,9 +151,11 @@ def _json_mapping(value: object, place: str) -> object:
 
 def _dataclass_reader(kind: type) -> _Reader:
     hints = get_type_hints(kind)
-    readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+    readers = {field.name: _reader(hints[field.name]) for field in fields(kind) if field.init}
     required = {
-        field.name for field in fields(kind) if field.default is MISSING and field.default_factory is MISSING
+        field.name
+        for field in fields(kind)
+        if field.init and field.default is MISSING and field.default_factory is MISSING
     }
 
     def read_dataclass(value: object, place: str) -> object:

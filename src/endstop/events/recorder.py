@@ -28,7 +28,7 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
 from endstop.kernel.state import GovernorState
-from endstop.kernel.verdict import Verdict
+from endstop.kernel.verdict import NOTHING_NOTICED, Noticed, Verdict
 
 Sink = Callable[[Fact], None]
 """Told of each fact as it is recorded. Must not wait and must not raise: a bus's ``publish`` is one."""
@@ -66,18 +66,21 @@ class Recorder:
         self.sink = sink
         self._append(started, time)
 
-    def observe(self, observation: Observation, *, time: float) -> Verdict:
-        """Enter an observation: the verdict on it. Raises, and records nothing, if it cannot be."""
-        self.state, verdict = self.governor.step(self.state, observation)
+    def observe(self, observation: Observation, *, time: float) -> Noticed:
+        """Enter an observation. Raises, and records nothing, if it cannot be."""
+        self.state, noticed = self.governor.observe(self.state, observation)
         self._remember(observation)
-        derived: list[Derivation] = list(verdict.notices)
+        if noticed is NOTHING_NOTICED:
+            self._append(observation, time)
+            return noticed
+        derived: list[Derivation] = list(noticed.notices)
         turn = getattr(observation, "turn", 0)
-        derived.extend(HintGiven(scope=observation.scope, turn=turn, text=hint) for hint in verdict.hints)
+        derived.extend(HintGiven(scope=observation.scope, turn=turn, text=hint) for hint in noticed.hints)
         is_ending = isinstance(observation, RunEnded | ScopeEnded)
         payloads: list[Payload] = [*derived, observation] if is_ending else [observation, *derived]
         for payload in payloads:
             self._append(payload, time)
-        return verdict
+        return noticed
 
     def _remember(self, observation: Observation) -> None:
         """Keep what a driver asks for later: the text, the calls under way, the endings."""

@@ -20,7 +20,7 @@ from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import CancelRequested, Observation, RunPaused, RunResumed, ScopeOpened
 from endstop.kernel.outcome import Ending, StopReason
 from endstop.kernel.review import Review, ReviewDecision
-from endstop.kernel.verdict import Verdict
+from endstop.kernel.verdict import Noticed, Verdict
 from endstop.kernel.views import meters
 from endstop.ports import Clock
 
@@ -49,7 +49,7 @@ class Books:
     def unix_s(self) -> float:
         return self._clock.unix_s()
 
-    def observe(self, make: Callable[[float], Observation]) -> Verdict:
+    def observe(self, make: Callable[[float], Observation]) -> Noticed:
         """Enter an observation made for this moment."""
         with self.lock:
             return self.recorder.observe(make(self.now_s), time=self.unix_s)

@@ -28,7 +28,7 @@ from endstop.kernel.observation import (
     tool_called,
 )
 from endstop.kernel.outcome import StopReason
-from endstop.kernel.verdict import LastTurn, Stop, Verdict
+from endstop.kernel.verdict import LastTurn, Noticed, Stop
 from endstop.signals import Signal, parse_reply
 
 _MOST = 10**12
@@ -377,7 +377,7 @@ class Turn:
     def _rejected(self, turn: int, text: str, problem: str) -> None:
         self._books.note(SignalRejected(scope=self._scope, turn=turn, text=text, problem=problem))
 
-    def _observed(self, observation: Observation) -> Verdict:
+    def _observed(self, observation: Observation) -> Noticed:
         return self._books.recorder.observe(observation, time=self._books.unix_s)
 
     def _require_open(self) -> int:

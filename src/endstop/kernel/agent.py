@@ -74,7 +74,7 @@ class AgentState:
     termination_reason: StopRule | None = None
     config: AgentConfig = AgentConfig()
     meters: tuple[Meter, ...] = ()
-    """Every limit that binds here, grants included."""
+    """Every limit that binds here, grants included, in the order of A12."""
     is_in_turn: bool = False
     is_finished: bool = False
     """The model finished by itself."""

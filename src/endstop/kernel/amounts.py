@@ -17,7 +17,7 @@ _MOST_MONEY = Decimal(10**9)
 _MOST_COUNT = 10**15
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Amounts:
     """So much of each thing that is spent. Never negative."""
 
@@ -35,60 +35,46 @@ class Amounts:
             and cost == cost
             and 0 <= cost <= _MOST_MONEY
         ):
-            return  # the way of every sum and difference in here, so it is kept short
+            return
         for field in ("turns", "model_calls", "tokens"):
             whole(field, getattr(self, field), smallest=0, largest=_MOST_COUNT)
         object.__setattr__(self, "cost_usd", dollars("cost_usd", cost))
 
     def of(self, kind: LimitKind) -> Number:
         """The amount of one kind; zero for what is never spent."""
-        match kind:
-            case LimitKind.TURNS:
-                return self.turns
-            case LimitKind.MODEL_CALLS:
-                return self.model_calls
-            case LimitKind.TOKENS:
-                return self.tokens
-            case LimitKind.COST_USD:
-                return self.cost_usd
-            case _:
-                return 0
+        amount: Number = self.__dict__.get(kind, 0)
+        return amount
 
     def plus(self, other: Amounts) -> Amounts:
-        return Amounts(
-            turns=self.turns + other.turns,
-            model_calls=self.model_calls + other.model_calls,
-            tokens=self.tokens + other.tokens,
-            cost_usd=self.cost_usd + other.cost_usd,
+        if other is NOTHING:
+            return self
+        return _sound(
+            self.turns + other.turns,
+            self.model_calls + other.model_calls,
+            self.tokens + other.tokens,
+            self.cost_usd + other.cost_usd,
         )
 
     def minus(self, other: Amounts) -> Amounts:
         """The difference, and nothing below zero."""
-        return Amounts(
-            turns=max(self.turns - other.turns, 0),
-            model_calls=max(self.model_calls - other.model_calls, 0),
-            tokens=max(self.tokens - other.tokens, 0),
-            cost_usd=max(self.cost_usd - other.cost_usd, Decimal(0)),
-        )
-
-    def smaller(self, other: Amounts) -> Amounts:
-        """The smaller of both, kind by kind."""
-        return Amounts(
-            turns=min(self.turns, other.turns),
-            model_calls=min(self.model_calls, other.model_calls),
-            tokens=min(self.tokens, other.tokens),
-            cost_usd=min(self.cost_usd, other.cost_usd),
+        if other is NOTHING:
+            return self
+        return _sound(
+            max(self.turns - other.turns, 0),
+            max(self.model_calls - other.model_calls, 0),
+            max(self.tokens - other.tokens, 0),
+            max(self.cost_usd - other.cost_usd, _NO_MONEY),
         )
 
     def only(self, kinds: tuple[LimitKind, ...]) -> Amounts:
         """These kinds as they are, the others zero."""
-        if kinds == SPENT_KINDS:
+        if kinds is SPENT_KINDS or self is NOTHING:
             return self
-        return Amounts(
-            turns=self.turns if LimitKind.TURNS in kinds else 0,
-            model_calls=self.model_calls if LimitKind.MODEL_CALLS in kinds else 0,
-            tokens=self.tokens if LimitKind.TOKENS in kinds else 0,
-            cost_usd=self.cost_usd if LimitKind.COST_USD in kinds else Decimal(0),
+        return _sound(
+            self.turns if LimitKind.TURNS in kinds else 0,
+            self.model_calls if LimitKind.MODEL_CALLS in kinds else 0,
+            self.tokens if LimitKind.TOKENS in kinds else 0,
+            self.cost_usd if LimitKind.COST_USD in kinds else _NO_MONEY,
         )
 
     @property
@@ -97,6 +83,16 @@ class Amounts:
 
 
 NOTHING = Amounts()
+_NO_MONEY = Decimal(0)
+
+
+def _sound(turns: int, model_calls: int, tokens: int, cost_usd: Decimal) -> Amounts:
+    """Amounts made of sound ones: there is nothing to check again."""
+    amounts = object.__new__(Amounts)
+    fields = amounts.__dict__
+    fields["turns"], fields["model_calls"] = turns, model_calls
+    fields["tokens"], fields["cost_usd"] = tokens, cost_usd
+    return amounts
 
 
 def dollars(

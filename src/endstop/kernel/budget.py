@@ -52,6 +52,8 @@ class Budget:
     """All grants together may add at most this many times a limit's first maximum."""
     unknown_price: UnknownPrice = UnknownPrice.REFUSE
     """Under a cost limit: refuse calls of unknown price (the default), or warn and go on."""
+    limits: Mapping[LimitKind, Limit] = field(init=False, repr=False, compare=False)
+    """The limits that are set, in the order in which they win (A12)."""
 
     if TYPE_CHECKING:  # money may be given as text or a number; what is read back is always a Decimal
 
@@ -86,40 +88,30 @@ class Budget:
             raise InvalidValueError(
                 "unknown_price", self.unknown_price, allowed='"refuse" or "warn"'
             ) from None
+        limits = {kind: limit for kind in LIMIT_FACTS if (limit := self._limit(kind)) is not None}
+        object.__setattr__(self, "limits", MappingProxyType(limits))
 
     def maximum(self, kind: LimitKind) -> Number | None:
         """The ceiling of this kind, or None where there is none."""
-        value: Number | None = getattr(self, kind.value)
-        return value
-
-    def threshold(self, kind: LimitKind) -> float | None:
-        """The fraction of this limit at which a warning is due, or None for no warning."""
-        return self.warn_at[kind] if kind in self.warn_at else LIMIT_FACTS[kind].default_warn_at
-
-    def limit(self, kind: LimitKind) -> Limit | None:
-        maximum = self.maximum(kind)
-        return None if maximum is None else Limit(kind=kind, maximum=maximum, warn_at=self.threshold(kind))
-
-    def __iter__(self) -> Iterator[Limit]:
-        """The limits that are set."""
-        return (limit for kind in LIMIT_FACTS if (limit := self.limit(kind)) is not None)
+        limit = self.limits.get(kind)
+        return None if limit is None else limit.maximum
 
     def finish(self, kind: LimitKind) -> Number:
         """What is held back of this kind for the closing turn: one turn, and a part of the rest."""
-        maximum = self.maximum(kind)
-        match kind, maximum:
-            case _, None:
-                return 0
-            case LimitKind.TURNS | LimitKind.MODEL_CALLS, _:
-                return 1
-            case LimitKind.TOKENS, _:
-                return int(float(maximum) * self.finish_reserve)
-            case LimitKind.COST_USD, _:
-                return dollars("finish_reserve", Decimal(maximum) * Decimal(str(self.finish_reserve)))
-            case LimitKind.SECONDS, _:
-                return float(maximum) * self.finish_reserve
-            case _:
-                return 0
+        limit = self.limits.get(kind)
+        return 0 if limit is None else limit.finish
+
+    def __iter__(self) -> Iterator[Limit]:
+        """The limits that are set."""
+        return iter(self.limits.values())
+
+    def _limit(self, kind: LimitKind) -> Limit | None:
+        maximum: Number | None = getattr(self, kind.value)
+        if maximum is None:
+            return None
+        warn_at = self.warn_at[kind] if kind in self.warn_at else LIMIT_FACTS[kind].default_warn_at
+        finish = _finish(kind, maximum, self.finish_reserve)
+        return Limit(kind=kind, maximum=maximum, warn_at=warn_at, finish=finish)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +163,20 @@ class Grant:
         return Amounts(
             turns=self.turns, model_calls=self.model_calls, tokens=self.tokens, cost_usd=self.cost_usd
         )
+
+
+def _finish(kind: LimitKind, maximum: Number, part: float) -> Number:
+    match kind:
+        case LimitKind.TURNS | LimitKind.MODEL_CALLS:
+            return 1
+        case LimitKind.TOKENS:
+            return int(float(maximum) * part)
+        case LimitKind.COST_USD:
+            return dollars("finish_reserve", Decimal(maximum) * Decimal(str(part)))
+        case LimitKind.SECONDS:
+            return float(maximum) * part
+        case _:
+            return 0
 
 
 def _limit_value(kind: LimitKind, value: object) -> Number:

@@ -7,7 +7,6 @@ gives the same verdicts and the same state; resume, audit and the tests rest on 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from types import MappingProxyType
 
 from endstop.errors import ClosedAccountError, ObservationError, PolicyError
@@ -15,14 +14,24 @@ from endstop.kernel import wording
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, rule_named
 from endstop.kernel.detectors import Detector, standard_detectors
+from endstop.kernel.evolve import evolve
 from endstop.kernel.ledger import ROOT, Ledger
 from endstop.kernel.limits import LimitKind, Meter
-from endstop.kernel.observation import Observation, RunEnded, ScopeOpened, TurnStarted
+from endstop.kernel.observation import Observation, ScopeOpened, TurnStarted
 from endstop.kernel.order import ENFORCED, last_turn_limit, rules_met
 from endstop.kernel.outcome import StopReason, StopRule
 from endstop.kernel.state import GovernorState, ScopeState
 from endstop.kernel.transitions import Changed, apply, extended
-from endstop.kernel.verdict import GoOn, LastTurn, LimitWarned, Notice, Stop, Verdict
+from endstop.kernel.verdict import (
+    NOTHING_NOTICED,
+    GoOn,
+    LastTurn,
+    LimitWarned,
+    Notice,
+    Noticed,
+    Stop,
+    Verdict,
+)
 from endstop.kernel.views import agent_state, meters
 
 
@@ -57,24 +66,32 @@ class Governor:
 
     def step(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Verdict]:
         """The state after an observation, and the verdict. Raises, and changes nothing, if it cannot be."""
+        following, _ = self.observe(state, observation)
+        if observation.scope not in following.scopes or following.is_over:
+            ended = StopReason(rule=StopRule.PARENT, message="It has ended.")
+            return following, Stop(reason=ended)
+        return following, self.verdict(following, at_s=observation.at_s, scope=observation.scope)
+
+    def observe(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Noticed]:
+        """The state after an observation, and what was noticed. For drivers, which ask for verdicts apart."""
         _require_possible(state, observation)
-        state = replace(state, now_s=observation.at_s)
+        state = evolve(state, now_s=observation.at_s)
         if isinstance(observation, ScopeOpened):
-            new = self._new_scope(observation.at_s, state.charged_s)
-            scopes = MappingProxyType({**state.scopes, observation.scope: new})
             ledger = state.ledger.carve(observation.parent, observation.scope, observation.budget)
-            return self._decided(Changed(replace(state, scopes=scopes, ledger=ledger)), observation.scope)
+            new = self._new_scope(observation.at_s, state.charged_s)
+            scopes = {**state.scopes, observation.scope: new}
+            return evolve(state, scopes=scopes, ledger=ledger), NOTHING_NOTICED
         changed = apply(state, observation, self.config)
-        if isinstance(observation, RunEnded) or observation.scope not in changed.state.scopes:
-            return changed.state, GoOn(notices=changed.notices)
         if isinstance(observation, TurnStarted):
             changed = self._warned(changed, observation)
-        changed = replace(changed, state=extended(changed.state, observation, self._view, self.tree))
-        return self._decided(changed, observation.scope)
+        following = extended(changed.state, observation, self._view, self.tree)
+        if not changed.notices and not changed.hints:
+            return following, NOTHING_NOTICED
+        return following, Noticed(notices=changed.notices, hints=changed.hints)
 
     def verdict(self, state: GovernorState, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says of a scope at this moment, with nothing new observed."""
-        now = state if at_s <= state.now_s else replace(state, now_s=at_s)
+        now = state if at_s <= state.now_s else evolve(state, now_s=at_s)
         failure = now.scopes[scope].policy_failure
         if failure is not None:
             return Stop(reason=StopReason(rule=StopRule.POLICY_ERROR, message=failure))
@@ -106,10 +123,6 @@ class Governor:
             opened_at_s=at_s, opened_charged_s=charged_s, last_activity_s=at_s, detectors=self.detectors
         )
 
-    def _decided(self, changed: Changed, scope: str) -> tuple[GovernorState, Verdict]:
-        verdict = self.verdict(changed.state, at_s=changed.state.now_s, scope=scope)
-        return changed.state, replace(verdict, notices=changed.notices, hints=changed.hints)
-
     def _warned(self, changed: Changed, started: TurnStarted) -> Changed:
         """Give the warnings that are due at the start of a turn, each once, with a hint to wrap up."""
         state = changed.state
@@ -118,12 +131,14 @@ class Governor:
             for meter in meters(state, started.scope)
             if meter.is_warning_due and (meter.owner, meter.kind) not in state.warned
         ]
+        if not due and started.closing is None:
+            return changed
         notices: tuple[Notice, ...] = tuple(_warning(meter, state, started) for meter in due)
         hints = [wording.approaching(meter) for meter in due]
         if started.closing is not None:
             hints = [wording.last_turn(started.closing)]
         return Changed(
-            replace(state, warned=state.warned | {(meter.owner, meter.kind) for meter in due}),
+            evolve(state, warned=state.warned | {(meter.owner, meter.kind) for meter in due}),
             notices=(*changed.notices, *notices),
             hints=(*changed.hints, *hints),
         )

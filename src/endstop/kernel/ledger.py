@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from types import MappingProxyType
 from typing import TypeVar, cast
 
 from endstop.errors import (
@@ -26,6 +25,7 @@ from endstop.errors import (
 )
 from endstop.kernel.amounts import NOTHING, SPENT_KINDS, Amounts
 from endstop.kernel.budget import Budget, Grant
+from endstop.kernel.evolve import evolve
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, minus, plus, shown
 
 _Count = TypeVar("_Count", int, Decimal)
@@ -34,7 +34,7 @@ ROOT = "run"
 """The name of a run's own account, the ancestor of all others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Account:
     """The books of one run or scope."""
 
@@ -49,21 +49,22 @@ class Account:
     """What may still be spent by calls under way and by open scopes below."""
     overrun: Amounts = NOTHING
     """What was used past a reservation and did not fit any more: not settled, but kept apart, in the open."""
-    holds: Mapping[str, Amounts] = field(default_factory=lambda: MappingProxyType(dict[str, Amounts]()))
+    holds: Mapping[str, Amounts] = field(default_factory=dict[str, Amounts])
     """The open reservations."""
 
     def maximum(self, kind: LimitKind) -> Number | None:
         """The ceiling with grants, or None where this account does not limit the kind."""
-        own = self.budget.maximum(kind)
-        if own is None:
+        limit = self.budget.limits.get(kind)
+        if limit is None:
             return None
         if kind is LimitKind.SECONDS:
-            return float(own) + self.granted_s
-        return plus(own, self.granted.of(kind))
+            return float(limit.maximum) + self.granted_s
+        return limit.maximum if self.granted is NOTHING else plus(limit.maximum, self.granted.of(kind))
 
     def used(self, kind: LimitKind) -> Number:
         """What is gone: settled, and overrun."""
-        return plus(self.settled.of(kind), self.overrun.of(kind))
+        settled = self.settled.of(kind)
+        return settled if self.overrun is NOTHING else plus(settled, self.overrun.of(kind))
 
     def left(self, kind: LimitKind, *, keep_finish: bool) -> Number | None:
         """What can still be reserved here; None where this account does not limit the kind."""
@@ -83,7 +84,7 @@ class Ledger:
 
     @classmethod
     def open(cls, budget: Budget) -> Ledger:
-        return cls(MappingProxyType({ROOT: Account(id=ROOT, budget=budget)}))
+        return cls({ROOT: Account(id=ROOT, budget=budget)})
 
     def account(self, name: str) -> Account:
         try:
@@ -100,21 +101,24 @@ class Ledger:
 
         The finish reserve of every account on the way is kept, save that a closing turn may use its own.
         """
-        rests = [
-            rest
-            for account, kinds in self._bearers(name)
-            if kind in kinds
-            and (rest := account.left(kind, keep_finish=not closing or account.id != name)) is not None
-        ]
-        return min(rests) if rests else None
+        least: Number | None = None
+        for account, kinds in self._bearers(name):
+            if kind not in kinds:
+                break
+            rest = account.left(kind, keep_finish=not closing or account.id != name)
+            if rest is not None and (least is None or rest < least):
+                least = rest
+        return least
 
     def fit(self, name: str, asked: Amounts, *, closing: bool = False) -> Amounts:
         """``asked``, clamped to what is left."""
+        if asked.is_nothing:
+            return NOTHING
         return Amounts(
-            turns=_clamped(asked.turns, self.left(name, LimitKind.TURNS, closing=closing)),
-            model_calls=_clamped(asked.model_calls, self.left(name, LimitKind.MODEL_CALLS, closing=closing)),
-            tokens=_clamped(asked.tokens, self.left(name, LimitKind.TOKENS, closing=closing)),
-            cost_usd=_clamped(asked.cost_usd, self.left(name, LimitKind.COST_USD, closing=closing)),
+            turns=self._clamped(name, LimitKind.TURNS, asked.turns, closing),
+            model_calls=self._clamped(name, LimitKind.MODEL_CALLS, asked.model_calls, closing),
+            tokens=self._clamped(name, LimitKind.TOKENS, asked.tokens, closing),
+            cost_usd=self._clamped(name, LimitKind.COST_USD, asked.cost_usd, closing),
         )
 
     def reserve(self, name: str, reservation: str, amounts: Amounts, *, closing: bool = False) -> Ledger:
@@ -125,33 +129,25 @@ class Ledger:
                 to_do="Settle it first, or give this one a name of its own",
             )
         self._require_room(name, amounts, closing=closing)
-        account = self.account(name)
-        holding = replace(account, holds=_with(account.holds, reservation, amounts))
-        return self._with_accounts(holding)._enter(name, reserve=amounts)
+        return self._enter(name, hold=(reservation, amounts), reserve=amounts)
 
     def top_up(self, name: str, reservation: str, more: Amounts, *, closing: bool = False) -> Ledger:
         """Make an open reservation larger, or raise and change nothing."""
         held = self.held(name, reservation)
         self._require_room(name, more, closing=closing)
-        account = self.account(name)
-        holding = replace(account, holds=_with(account.holds, reservation, held.plus(more)))
-        return self._with_accounts(holding)._enter(name, reserve=more)
+        return self._enter(name, hold=(reservation, held.plus(more)), reserve=more)
 
     def settle(self, name: str, reservation: str, used: Amounts, *, final: bool = True) -> Ledger:
         """Enter what was really used; with ``final``, give the rest of the reservation back."""
         held = self.held(name, reservation)
-        excess = used.minus(held)
-        if not excess.is_nothing:
+        if not used.minus(held).is_nothing:
             raise OverReservationError(
                 f"{_listed(used)} used, but only {_listed(held)} reserved in {reservation!r}",
                 allowed="at most what was reserved; the reservation is still open",
                 to_do="Top up the reservation first, or enter the excess with overrun()",
             )
-        account = self.account(name)
         rest = None if final else held.minus(used)
-        settled = replace(account, holds=_with(account.holds, reservation, rest))
-        released = held if final else used
-        return self._with_accounts(settled)._enter(name, release=released, settle=used)
+        return self._enter(name, hold=(reservation, rest), release=held if final else used, settle=used)
 
     def overrun(self, name: str, amounts: Amounts) -> Ledger:
         """Enter what was used past every reservation. It counts as used, and every audit will show it."""
@@ -173,15 +169,15 @@ class Ledger:
         account = self.account(name)
         for kind in (*SPENT_KINDS, LimitKind.SECONDS):
             _require_grantable(account, kind, grant)
-        granted = replace(
+        granted = evolve(
             account,
             granted=account.granted.plus(grant.amounts),
             granted_s=account.granted_s + grant.seconds,
         )
         if account.parent is None:
-            return self._with_accounts(granted)
+            return self._with_account(granted)
         larger = self.top_up(account.parent, _carve_name(name), grant.amounts)
-        return larger._with_accounts(granted)
+        return larger._with_account(granted)
 
     def carve(self, parent: str, child: str, budget: Budget) -> Ledger:
         """Open an account with at most ``budget``, taken from what ``parent`` has left."""
@@ -209,7 +205,7 @@ class Ledger:
             cost_usd=allowance.cost_usd or None,
         )
         opened = self.reserve(parent, _carve_name(child), allowance)
-        return opened._with_accounts(Account(id=child, parent=parent, budget=carved))
+        return opened._with_account(Account(id=child, parent=parent, budget=carved))
 
     def close(self, name: str) -> Ledger:
         """Close an account: what it did not use flows back to its parent, exactly."""
@@ -219,8 +215,7 @@ class Ledger:
                 f"{name!r} cannot close: still open are {', '.join(account.holds)}",
                 to_do="Settle its reservations and close its scopes first",
             )
-        remaining = {key: value for key, value in self.accounts.items() if key != name}
-        closed = Ledger(MappingProxyType(remaining))
+        closed = Ledger({key: value for key, value in self.accounts.items() if key != name})
         if account.parent is None:
             return closed
         own_kinds = tuple(kind for kind in SPENT_KINDS if account.budget.maximum(kind) is not None)
@@ -248,9 +243,15 @@ class Ledger:
         kinds = SPENT_KINDS
         for account in self.lineage(name):
             yield account, kinds
-            kinds = tuple(kind for kind in kinds if account.budget.maximum(kind) is None)
+            if account.parent is None:
+                return
+            kinds = tuple(kind for kind in kinds if kind not in account.budget.limits)
             if not kinds:
                 return
+
+    def _clamped(self, name: str, kind: LimitKind, asked: _Count, closing: bool) -> _Count:
+        left = self.left(name, kind, closing=closing) if asked else None
+        return asked if left is None else min(asked, cast("_Count", left))
 
     def _require_room(self, name: str, amounts: Amounts, *, closing: bool) -> None:
         for kind in SPENT_KINDS:
@@ -269,32 +270,28 @@ class Ledger:
         self,
         name: str,
         *,
+        hold: tuple[str, Amounts | None] | None = None,
         reserve: Amounts = NOTHING,
         release: Amounts = NOTHING,
         settle: Amounts = NOTHING,
         overrun: Amounts = NOTHING,
     ) -> Ledger:
-        """One entry, in every account that bears it."""
-        changed = [
-            replace(
-                account,
-                reserved=account.reserved.plus(reserve.only(kinds)).minus(release.only(kinds)),
-                settled=account.settled.plus(settle.only(kinds)),
-                overrun=account.overrun.plus(overrun.only(kinds)),
-            )
-            for account, kinds in self._bearers(name)
-        ]
-        return self._with_accounts(*changed)
-
-    def _with_accounts(self, *changed: Account) -> Ledger:
+        """One entry, in every account that bears it; the reservation it belongs to is held in ``name``."""
         accounts = dict(self.accounts)
-        for account in changed:
-            accounts[account.id] = account
-        return Ledger(MappingProxyType(accounts))
+        for account, kinds in self._bearers(name):
+            changes: dict[str, object] = {
+                "reserved": account.reserved.plus(reserve.only(kinds)).minus(release.only(kinds)),
+                "settled": account.settled.plus(settle.only(kinds)),
+            }
+            if overrun is not NOTHING:
+                changes["overrun"] = account.overrun.plus(overrun.only(kinds))
+            if hold is not None and account.id == name:
+                changes["holds"] = _with(account.holds, *hold)
+            accounts[account.id] = evolve(account, **changes)
+        return Ledger(accounts)
 
-
-def _clamped(asked: _Count, left: Number | None) -> _Count:
-    return asked if left is None else min(asked, cast("_Count", left))
+    def _with_account(self, changed: Account) -> Ledger:
+        return Ledger({**self.accounts, changed.id: changed})
 
 
 def _with(holds: Mapping[str, Amounts], reservation: str, amounts: Amounts | None) -> Mapping[str, Amounts]:
@@ -304,7 +301,7 @@ def _with(holds: Mapping[str, Amounts], reservation: str, amounts: Amounts | Non
         del changed[reservation]
     else:
         changed[reservation] = amounts
-    return MappingProxyType(changed)
+    return changed
 
 
 def _carve_name(child: str) -> str:

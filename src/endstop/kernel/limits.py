@@ -15,16 +15,18 @@ Number: TypeAlias = int | float | Decimal
 
 
 class LimitKind(StrEnum):
-    """What can be limited. The first four are spent, seconds pass, the rest are ceilings."""
+    """What can be limited, in the order in which limits win (A12). The first four are spent."""
 
     TURNS = "turns"
     MODEL_CALLS = "model_calls"
     TOKENS = "tokens"
     COST_USD = "cost_usd"
+    CONTEXT_TOKENS = "context_tokens"
     SECONDS = "seconds"
     TOOL_CALLS_PER_TURN = "tool_calls_per_turn"
     PARALLEL_TOOLS = "parallel_tools"
-    CONTEXT_TOKENS = "context_tokens"
+
+    __hash__ = str.__hash__  # an enum's own is a Python function, and these are looked up all the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +45,11 @@ LIMIT_FACTS = MappingProxyType(
         LimitKind.TURNS: LimitFacts(word="iteration", smallest=1, largest=1_000_000, default_warn_at=0.70),
         LimitKind.MODEL_CALLS: LimitFacts(word="model call", smallest=1, largest=1_000_000),
         LimitKind.TOKENS: LimitFacts(word="token", smallest=1, largest=10**12, default_warn_at=0.80),
-        LimitKind.COST_USD: LimitFacts(word="cost", smallest=Decimal("0.000001"), largest=Decimal(1_000_000)),
+        LimitKind.COST_USD: LimitFacts(word="cost", smallest=Decimal("0.000001"), largest=Decimal(10**6)),
+        LimitKind.CONTEXT_TOKENS: LimitFacts(word="context", smallest=1, largest=10**9, default_warn_at=0.70),
         LimitKind.SECONDS: LimitFacts(word="time", smallest=0.001, largest=366 * 86_400.0),
         LimitKind.TOOL_CALLS_PER_TURN: LimitFacts(word="tool calls per turn", smallest=1, largest=10_000),
         LimitKind.PARALLEL_TOOLS: LimitFacts(word="parallel tool", smallest=1, largest=1_000),
-        LimitKind.CONTEXT_TOKENS: LimitFacts(word="context", smallest=1, largest=10**9, default_warn_at=0.70),
     }
 )
 
@@ -59,6 +61,8 @@ class Limit:
     kind: LimitKind
     maximum: Number
     warn_at: float | None = None
+    finish: Number = 0
+    """What is held back of it for the closing turn."""
 
     @property
     def warning_value(self) -> Number | None:

@@ -19,14 +19,6 @@ _RULE_OF_LIMIT = {
     LimitKind.SECONDS: StopRule.TIME,
 }
 
-_BEFORE_TIME = (
-    LimitKind.TURNS,
-    LimitKind.MODEL_CALLS,
-    LimitKind.TOKENS,
-    LimitKind.COST_USD,
-    LimitKind.CONTEXT_TOKENS,
-)
-
 ENFORCED = frozenset({StopRule.CANCELLED, StopRule.PRICE_UNKNOWN, *_RULE_OF_LIMIT.values()})
 """The rules that hold whatever a decision tree says: no policy can run away."""
 
@@ -41,15 +33,18 @@ def rules_met(state: AgentState) -> Iterator[StopReason]:
         yield StopReason(rule=StopRule.CANCELLED, message="Cancelled.")
     if state.is_finished:
         yield _natural_stop(state)
-    for kind in _BEFORE_TIME:
-        yield from _limit_rule(state, kind)
+    for meter in state.meters:
+        if meter.kind is not LimitKind.SECONDS:
+            yield from _limit_rule(state, meter)
     if state.is_price_unknown:
         yield StopReason(
             rule=StopRule.PRICE_UNKNOWN,
             message="A call has no known price, so the cost limit cannot be kept. Tell its cost, or set "
             'unknown_price="warn" to go on with a warning.',
         )
-    yield from _limit_rule(state, LimitKind.SECONDS)
+    time = state.meter(LimitKind.SECONDS)
+    if time is not None:
+        yield from _limit_rule(state, time)
     yield from _finding_rule(state, StopRule.NO_PROGRESS)
     yield from _finding_rule(state, StopRule.ERROR_LIMIT)
     if state.config.stop is not None and (why := state.config.stop.met(state)):
@@ -58,8 +53,7 @@ def rules_met(state: AgentState) -> Iterator[StopReason]:
 
 def last_turn_limit(state: AgentState) -> LimitKind | None:
     """The limit that leaves room for the closing turn and no other, if there is one."""
-    kinds = (*_BEFORE_TIME, LimitKind.SECONDS)
-    return next((kind for kind in kinds if (meter := state.meter(kind)) and meter.is_last), None)
+    return next((meter.kind for meter in state.meters if meter.is_last), None)
 
 
 def _natural_stop(state: AgentState) -> StopReason:
@@ -70,10 +64,8 @@ def _natural_stop(state: AgentState) -> StopReason:
     return _stop(StopRule.FINISHED, meter, wording.completed_at(meter))
 
 
-def _limit_rule(state: AgentState, kind: LimitKind) -> Iterator[StopReason]:
-    meter = state.meter(kind)
-    if meter is None:
-        return
+def _limit_rule(state: AgentState, meter: Meter) -> Iterator[StopReason]:
+    kind = meter.kind
     ends_between_turns = kind in (LimitKind.TURNS, LimitKind.MODEL_CALLS)
     if meter.is_reached and not (ends_between_turns and state.is_in_turn):
         yield _stop(_RULE_OF_LIMIT[kind], meter, wording.reached(meter))

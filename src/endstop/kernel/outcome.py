@@ -59,6 +59,9 @@ class Completed:
     answer: str
     warnings: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        return f"completed, with a warning: {' '.join(self.warnings)}" if self.warnings else "completed"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forced:
@@ -67,12 +70,18 @@ class Forced:
     answer: str
     reason: StopReason
 
+    def __str__(self) -> str:
+        return f"forced to complete: {self.reason.message}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
     """Ended by a limit or a rule, where no answer was due. The work so far is in the record."""
 
     reason: StopReason
+
+    def __str__(self) -> str:
+        return f"stopped: {self.reason.message}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +94,9 @@ class Abandoned:
     tried: tuple[str, ...] = ()
     checkpoint: str | None = None
 
+    def __str__(self) -> str:
+        return f"abandoned: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancelled:
@@ -92,6 +104,9 @@ class Cancelled:
 
     by: str
     answer: str = ""
+
+    def __str__(self) -> str:
+        return f"cancelled by {self.by}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +117,9 @@ class Failed:
     message: str
     answer: str = ""
 
+    def __str__(self) -> str:
+        return f"failed ({self.code}): {self.message}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnderReview:
@@ -109,12 +127,18 @@ class UnderReview:
 
     review: Review
 
+    def __str__(self) -> str:
+        return f"paused for review: {self.review.why}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwaitingUser:
     """Paused: the agent asked the user something."""
 
     question: str
+
+    def __str__(self) -> str:
+        return f"waiting for the user: {self.question}"
 
 
 Ending: TypeAlias = Completed | Forced | Stopped | Abandoned | Cancelled | Failed

@@ -18,7 +18,7 @@ from endstop.kernel.outcome import Ending
 from endstop.kernel.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScopeState:
     """What is known of a run itself, or of one of its open scopes."""
 
@@ -51,7 +51,7 @@ class ScopeState:
     policy_failure: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class GovernorState:
     """All the governor knows of a run. ``Governor.step`` takes one and returns the next."""
 

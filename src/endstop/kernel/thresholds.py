@@ -15,7 +15,7 @@ _BOUNDS = MappingProxyType(
     {
         "longest_cycle": (2, 8),
         "smallest_chunk_chars": (2, 500),
-        "largest_chunk_chars": (2, 4_000),
+        "largest_chunk_chars": (20, 4_000),
         "tool_reminders": (0, 10),
         "convergence_iterations": (3, 100),
         "convergence_lines": (0, 10_000),

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any
 
 from endstop.errors import ClosedAccountError, InvalidValueError, LedgerError, ObservationError, PolicyError
 from endstop.kernel import wording
 from endstop.kernel.agent import RECENT_ACTIONS, AgentConfig, AgentState
-from endstop.kernel.amounts import Amounts, dollars
+from endstop.kernel.amounts import NOTHING, Amounts, dollars
 from endstop.kernel.budget import UnknownPrice
 from endstop.kernel.canonical import digest
-from endstop.kernel.decision import DecisionTree, told
+from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, told
+from endstop.kernel.evolve import evolve
 from endstop.kernel.finding import Finding, Response
 from endstop.kernel.frozen import frozen_json
 from endstop.kernel.ledger import Ledger
@@ -39,7 +39,7 @@ from endstop.kernel.observation import (
     used_amounts,
 )
 from endstop.kernel.outcome import Forced, Stopped
-from endstop.kernel.state import GovernorState, ScopeState
+from endstop.kernel.state import GovernorState
 from endstop.kernel.verdict import FindingReported, LimitExceeded, Notice, Overrun, PriceUnknown
 
 _RECENT_RESULTS = 12
@@ -77,7 +77,7 @@ def extended(
     tree: DecisionTree,
 ) -> GovernorState:
     """Tell the decision tree what it asked to be told, and keep its extensions."""
-    if not isinstance(observation, TurnStarted | ToolFinished):
+    if not isinstance(observation, TurnStarted | ToolFinished) or _is_indifferent(tree, observation):
         return state
     before = view(state, observation.scope)
     try:
@@ -91,6 +91,12 @@ def extended(
     except (PolicyError, InvalidValueError) as error:
         return _with_scope(state, observation.scope, policy_failure=f"The run's policy failed: {error}")
     return _with_scope(state, observation.scope, extensions=extensions)
+
+
+def _is_indifferent(tree: DecisionTree, observation: TurnStarted | ToolFinished) -> bool:
+    """Whether a tree leaves this to the default, which does nothing: then it need not be shown the run."""
+    name = "on_turn_start" if isinstance(observation, TurnStarted) else "on_tool_result"
+    return getattr(type(tree), name, None) is getattr(DefaultDecisionTree, name)
 
 
 def _no_entry(state: GovernorState, observation: Observation) -> Changed:
@@ -109,7 +115,7 @@ def _turn_started(state: GovernorState, started: TurnStarted) -> Changed:
     ledger = state.ledger.reserve(started.scope, _turn_name(started.turn), Amounts(turns=1), closing=closing)
     hints = own.pending_hints
     state = _with_scope(
-        replace(state, ledger=ledger),
+        evolve(state, ledger=ledger),
         started.scope,
         turns_started=own.turns_started + 1,
         open_turns=own.open_turns | {started.turn},
@@ -136,7 +142,7 @@ def _turn_ended(state: GovernorState, ended: TurnEnded) -> Changed:
         stale = 0 if own.has_new_result else stale + 1
     return Changed(
         _with_scope(
-            replace(state, ledger=ledger),
+            evolve(state, ledger=ledger),
             ended.scope,
             open_turns=own.open_turns - {ended.turn},
             stale_turns=stale,
@@ -148,7 +154,7 @@ def _reserved(state: GovernorState, reserved: CallReserved) -> Changed:
     ledger = state.ledger.reserve(
         reserved.scope, reserved.reservation, reserved.amounts, closing=reserved.closing
     )
-    return Changed(_with_scope(replace(state, ledger=ledger), reserved.scope))
+    return Changed(_with_scope(evolve(state, ledger=ledger), reserved.scope))
 
 
 def _settled(state: GovernorState, settled: CallSettled) -> Changed:
@@ -161,18 +167,16 @@ def _settled(state: GovernorState, settled: CallSettled) -> Changed:
     is_unknown = settled.cost_usd is None and settled.model_calls > 0
     known = Decimal(0) if settled.cost_usd is None else dollars("cost_usd", settled.cost_usd)
     used = used_amounts(settled, known)
+    ledger, past = state.ledger, NOTHING
     excess = used.minus(held)
-    fitting = state.ledger.fit(name, excess, closing=True)
-    past = excess.minus(fitting)
-    ledger = state.ledger
-    if not fitting.is_nothing:
-        ledger = ledger.top_up(name, reservation, fitting, closing=True)
+    if not excess.is_nothing:
+        fitting = ledger.fit(name, excess, closing=True)
+        past = excess.minus(fitting)
+        ledger = ledger.top_up(name, reservation, fitting, closing=True).overrun(name, past)
     ledger = ledger.settle(name, reservation, used.minus(past), final=settled.is_final)
-    if not past.is_nothing:
-        ledger = ledger.overrun(name, past)
     own = state.scopes[name]
     state = _with_scope(
-        replace(state, ledger=ledger),
+        evolve(state, ledger=ledger),
         name,
         model_calls=own.model_calls + settled.model_calls,
         input_tokens=own.input_tokens + settled.input_tokens,
@@ -180,6 +184,8 @@ def _settled(state: GovernorState, settled: CallSettled) -> Changed:
         known_cost_usd=own.known_cost_usd + used.cost_usd,
         unknown_cost_calls=own.unknown_cost_calls + (settled.model_calls if is_unknown else 0),
     )
+    if past.is_nothing and not is_unknown:
+        return Changed(state)
     return _settlement_noticed(state, settled, past, is_unknown=is_unknown)
 
 
@@ -205,7 +211,7 @@ def _settlement_noticed(
                 message="The price of a call is unknown: the cost limit counts only calls of known price.",
             )
         )
-        state = replace(state, is_price_warned=True)
+        state = evolve(state, is_price_warned=True)
     return Changed(state, notices=tuple(notices))
 
 
@@ -247,25 +253,25 @@ def _agent_finished(state: GovernorState, finished: AgentFinished) -> Changed:
 def _cancel_requested(state: GovernorState, request: CancelRequested) -> Changed:
     after_turn = request.after_turn and (state.cancelled_by is None or state.cancels_after_turn)
     cancelled_by = state.cancelled_by or request.by or "somebody"
-    return Changed(replace(state, cancelled_by=cancelled_by, cancels_after_turn=after_turn))
+    return Changed(evolve(state, cancelled_by=cancelled_by, cancels_after_turn=after_turn))
 
 
 def _paused(state: GovernorState, paused: RunPaused) -> Changed:
     at_s = paused.at_s if state.paused_at_s is None else state.paused_at_s
-    return Changed(replace(state, paused_at_s=at_s))
+    return Changed(evolve(state, paused_at_s=at_s))
 
 
 def _resumed(state: GovernorState, resumed: RunResumed) -> Changed:
     if state.paused_at_s is None:
         return Changed(state)
     waited = resumed.at_s - state.paused_at_s
-    scopes = {name: replace(scope, last_activity_s=resumed.at_s) for name, scope in state.scopes.items()}
+    scopes = {name: evolve(scope, last_activity_s=resumed.at_s) for name, scope in state.scopes.items()}
     return Changed(
-        replace(
+        evolve(
             state,
             waited_s=state.waited_s + waited,
             paused_at_s=None,
-            scopes=MappingProxyType(scopes),
+            scopes=scopes,
         )
     )
 
@@ -278,7 +284,7 @@ def _granted(state: GovernorState, granted: BudgetGranted) -> Changed:
     if closing is not None:
         more = granted.grant.seconds if closing is LimitKind.SECONDS else granted.grant.amounts.of(closing)
         closing = None if more else closing
-    return Changed(_with_scope(replace(state, ledger=ledger), granted.scope, closing=closing, findings=()))
+    return Changed(_with_scope(evolve(state, ledger=ledger), granted.scope, closing=closing, findings=()))
 
 
 def _scope_ended(state: GovernorState, ended: ScopeEnded) -> Changed:
@@ -289,7 +295,7 @@ def _scope_ended(state: GovernorState, ended: ScopeEnded) -> Changed:
     ledger = _settled_up(state.ledger, ended.scope).close(ended.scope)
     scopes = {name: scope for name, scope in state.scopes.items() if name != ended.scope}
     parent = scopes[account.parent]
-    scopes[account.parent] = replace(
+    scopes[account.parent] = evolve(
         parent,
         last_activity_s=ended.at_s,
         model_calls=parent.model_calls + own.model_calls,
@@ -300,7 +306,7 @@ def _scope_ended(state: GovernorState, ended: ScopeEnded) -> Changed:
         tool_calls=parent.tool_calls + own.tool_calls,
     )
     notices = _exceeded(state, ended)
-    return Changed(replace(state, ledger=ledger, scopes=MappingProxyType(scopes)), notices=notices)
+    return Changed(evolve(state, ledger=ledger, scopes=scopes), notices=notices)
 
 
 def _run_ended(state: GovernorState, ended: RunEnded) -> Changed:
@@ -310,7 +316,7 @@ def _run_ended(state: GovernorState, ended: RunEnded) -> Changed:
             f"The run cannot end: still open are {', '.join(others)}", to_do="End its scopes first"
         )
     ledger = _settled_up(state.ledger, ended.scope)
-    return Changed(replace(state, ledger=ledger, ending=ended.outcome), notices=_exceeded(state, ended))
+    return Changed(evolve(state, ledger=ledger, ending=ended.outcome), notices=_exceeded(state, ended))
 
 
 def _exceeded(state: GovernorState, ended: ScopeEnded | RunEnded) -> tuple[Notice, ...]:
@@ -381,8 +387,8 @@ def _detected(changed: Changed, observation: Observation, config: AgentConfig) -
 
 def _with_scope(state: GovernorState, name: str, **changes: object) -> GovernorState:
     """The state with one scope changed, and active as of now."""
-    scope: ScopeState = replace(state.scopes[name], last_activity_s=state.now_s, **changes)  # pyright: ignore[reportArgumentType]
-    return replace(state, scopes=MappingProxyType({**state.scopes, name: scope}))
+    scope = evolve(state.scopes[name], last_activity_s=state.now_s, **changes)
+    return evolve(state, scopes={**state.scopes, name: scope})
 
 
 def _turn_name(turn: int) -> str:

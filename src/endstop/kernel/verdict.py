@@ -66,12 +66,19 @@ Notice: TypeAlias = LimitWarned | LimitExceeded | FindingReported | Overrun | Pr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoOn:
-    """Another turn may be taken."""
+class Noticed:
+    """What came of one observation: notices for the record, and hints to give to the model, once."""
 
     notices: tuple[Notice, ...] = ()
     hints: tuple[str, ...] = ()
-    """What the model should be told: wrap up, try otherwise. Given once."""
+
+
+NOTHING_NOTICED = Noticed()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOn:
+    """Another turn may be taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +86,6 @@ class LastTurn:
     """One more turn may be taken, the closing one: without tools, to write the best answer there is."""
 
     limit: LimitKind
-    notices: tuple[Notice, ...] = ()
-    hints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +93,6 @@ class Stop:
     """The run ends, for this reason."""
 
     reason: StopReason
-    notices: tuple[Notice, ...] = ()
-    hints: tuple[str, ...] = ()
 
 
 Verdict: TypeAlias = GoOn | LastTurn | Stop

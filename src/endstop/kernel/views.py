@@ -2,24 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from endstop.kernel.agent import AgentConfig, AgentState
-from endstop.kernel.amounts import SPENT_KINDS
 from endstop.kernel.budget import UnknownPrice
 from endstop.kernel.ledger import Account
-from endstop.kernel.limits import LimitKind, Meter, minus
+from endstop.kernel.limits import Limit, LimitKind, Meter, minus
 from endstop.kernel.outcome import StopRule
-from endstop.kernel.state import GovernorState, ScopeState
+from endstop.kernel.state import GovernorState
+
+_CEILINGS_PER_TURN = (LimitKind.TOOL_CALLS_PER_TURN, LimitKind.PARALLEL_TOOLS)
 
 
 def meters(state: GovernorState, scope: str) -> tuple[Meter, ...]:
-    """Every limit that binds a scope: its own, and its ancestors' where it has none."""
-    lineage = tuple(state.ledger.lineage(scope))
-    found = [meter for kind in SPENT_KINDS if (meter := _spent_meter(lineage, kind))]
-    found.extend(_tightest_time(state, lineage))
-    found.extend(_context_meter(lineage, state.scopes[scope]))
-    return tuple(found)
+    """Every limit that binds a scope, in the order of A12: its own, and its ancestors' where it has none.
+
+    Of several time limits the one that is reached first counts. An ancestor's finish reserve is not a scope's
+    to use, so its limit is met that much earlier in here.
+    """
+    found: dict[LimitKind, Meter] = {}
+    is_own = True
+    for account in state.ledger.lineage(scope):
+        for kind, limit in account.budget.limits.items():
+            if kind in _CEILINGS_PER_TURN or (kind in found and kind is not LimitKind.SECONDS):
+                continue
+            meter = _meter(state, account, limit, scope, is_own=is_own)
+            if kind not in found or meter.remaining < found[kind].remaining:
+                found[kind] = meter
+        is_own = False
+    if len(state.ledger.accounts) == 1:
+        return tuple(found.values())
+    return tuple(found[kind] for kind in LimitKind if kind in found)
+
+
+def _meter(state: GovernorState, account: Account, limit: Limit, scope: str, *, is_own: bool) -> Meter:
+    kind = limit.kind
+    if kind is LimitKind.SECONDS:
+        used = max(state.charged_s - state.scopes[account.id].opened_charged_s, 0.0)
+    elif kind is LimitKind.CONTEXT_TOKENS:
+        used = state.scopes[scope].context_tokens
+    else:
+        used = account.used(kind)
+    maximum = account.maximum(kind)
+    assert maximum is not None, "the account limits this kind"
+    return Meter(
+        kind=kind,
+        used=used,
+        maximum=maximum if is_own else minus(maximum, limit.finish),
+        warn_at=limit.warn_at,
+        finish=limit.finish if is_own else 0,
+        owner=account.id,
+    )
 
 
 def agent_state(
@@ -28,12 +59,8 @@ def agent_state(
     """The view of a scope that its decision tree is shown."""
     own = state.scopes[scope]
     is_in_turn = bool(own.open_turns)
-    bound = meters(state, scope)
-    refuses = any(
-        account.budget.cost_usd is not None and account.budget.unknown_price is UnknownPrice.REFUSE
-        for account in state.ledger.lineage(scope)
-    )
     is_cancelled = state.cancelled_by is not None and not (state.cancels_after_turn and is_in_turn)
+    termination = StopRule.CANCELLED if is_cancelled else StopRule.FINISHED if own.is_finished else None
     return AgentState(
         user=user,
         project=project,
@@ -45,71 +72,20 @@ def agent_state(
         recent_actions=own.recent_actions,
         stale_turns=own.stale_turns,
         findings=own.findings,
-        termination_reason=StopRule.CANCELLED
-        if is_cancelled
-        else StopRule.FINISHED
-        if own.is_finished
-        else None,
+        termination_reason=termination,
         config=config,
-        meters=bound,
+        meters=meters(state, scope),
         is_in_turn=is_in_turn,
         is_finished=own.is_finished,
         is_cancelled=is_cancelled,
-        is_price_unknown=refuses and own.unknown_cost_calls > 0,
+        is_price_unknown=own.unknown_cost_calls > 0 and _refuses_unknown_prices(state, scope),
         closing=own.closing,
         extensions=own.extensions,
     )
 
 
-def _spent_meter(lineage: tuple[Account, ...], kind: LimitKind) -> Meter | None:
-    """The nearest account that limits the kind. An ancestor's finish reserve is not a scope's to use."""
-    for depth, account in enumerate(lineage):
-        maximum = account.maximum(kind)
-        if maximum is None:
-            continue
-        finish = account.budget.finish(kind)
-        return Meter(
-            kind=kind,
-            used=account.used(kind),
-            maximum=maximum if depth == 0 else minus(maximum, finish),
-            warn_at=account.budget.threshold(kind),
-            finish=finish if depth == 0 else 0,
-            owner=account.id,
-        )
-    return None
-
-
-def _tightest_time(state: GovernorState, lineage: tuple[Account, ...]) -> Iterator[Meter]:
-    """The time limit that is reached first, of the scope's own and all its ancestors'."""
-    found: list[Meter] = []
-    for depth, account in enumerate(lineage):
-        maximum = account.maximum(LimitKind.SECONDS)
-        if maximum is None:
-            continue
-        finish = account.budget.finish(LimitKind.SECONDS)
-        found.append(
-            Meter(
-                kind=LimitKind.SECONDS,
-                used=max(state.charged_s - state.scopes[account.id].opened_charged_s, 0.0),
-                maximum=maximum if depth == 0 else minus(maximum, finish),
-                warn_at=account.budget.threshold(LimitKind.SECONDS),
-                finish=finish if depth == 0 else 0.0,
-                owner=account.id,
-            )
-        )
-    if found:
-        yield min(found, key=lambda meter: float(meter.remaining))
-
-
-def _context_meter(lineage: tuple[Account, ...], own: ScopeState) -> Iterator[Meter]:
-    for account in lineage:
-        maximum = account.budget.context_tokens
-        if maximum is not None:
-            yield Meter(
-                kind=LimitKind.CONTEXT_TOKENS,
-                used=own.context_tokens,
-                maximum=maximum,
-                warn_at=account.budget.threshold(LimitKind.CONTEXT_TOKENS),
-                owner=account.id,
-            )
-            return
+def _refuses_unknown_prices(state: GovernorState, scope: str) -> bool:
+    return any(
+        account.budget.cost_usd is not None and account.budget.unknown_price is UnknownPrice.REFUSE
+        for account in state.ledger.lineage(scope)
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from endstop.testing.clock import FakeClock
-from endstop.testing.scripted import ObservationScript, ScriptedCall, call
+from endstop.testing.scripted import ObservationScript, ScriptedCall, call, watch
 from endstop.testing.trace import (
     Trace,
     TraceCall,
     TraceFinding,
     TraceSignal,
     TraceStep,
+    is_alarm,
     observations_of,
     run_trace,
 )
@@ -26,7 +27,9 @@ __all__ = [
     "TraceSignal",
     "TraceStep",
     "call",
+    "is_alarm",
     "observations_of",
     "read_traces",
     "run_trace",
+    "watch",
 ]

@@ -7,10 +7,13 @@ for observation in script: ...
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
+from endstop.kernel.detectors import Detector
+from endstop.kernel.finding import Finding
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
@@ -26,6 +29,8 @@ from endstop.kernel.observation import (
     UserSaid,
     tool_called,
 )
+
+AnyDetector = TypeVar("AnyDetector", bound=Detector)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,3 +178,13 @@ class ObservationScript:
             changes_something=answered.changes_something,
             is_cursor=answered.is_cursor,
         )
+
+
+def watch(detector: AnyDetector, observations: Iterable[Observation]) -> tuple[AnyDetector, list[Finding]]:
+    """Show observations to a detector: how it is afterwards, and what it found."""
+    findings: list[Finding] = []
+    for observation in observations:
+        detector, finding = detector.observe(observation)
+        if finding is not None:
+            findings.append(finding)
+    return detector, findings

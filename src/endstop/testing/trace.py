@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from endstop.kernel.detectors import Detector, standard_detectors
-from endstop.kernel.finding import Finding
+from endstop.kernel.finding import DEFAULT_RESPONSES, Finding, Pattern, Response
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import (
     AssistantSaid,
@@ -155,3 +155,14 @@ def _observations_of_step(number: int, step: TraceStep, at_s: float) -> Iterator
             is_cursor=call.cursor,
         )
     yield TurnEnded(at_s=at_s + len(called), scope=scope, turn=turn)
+
+
+def is_alarm(finding: Finding) -> bool:
+    """Whether a finding says that the run is stuck, as B10 counts it.
+
+    Error streaks (B2) are counted apart, and a reminder to use tools is none. A call that keeps failing the
+    same way (B5) is one, though by default it leads to a nudge.
+    """
+    if finding.pattern is Pattern.ERROR_STREAK:
+        return False
+    return finding.pattern is Pattern.FAILING_CALL or DEFAULT_RESPONSES[finding.pattern] is Response.STOP

@@ -40,7 +40,7 @@ class Action:
 
     @property
     def tool(self) -> str:
-        return self.finished.tool
+        return self.finished.tool.strip()
 
     @property
     def is_waiting(self) -> bool:
@@ -61,7 +61,7 @@ class Action:
         """Equal for actions that are the same. None for a cursor call that brought no page: pass over it."""
         if not self.finished.is_cursor:
             return self.finished.key
-        return None if self.finished.status in _NO_PAGE else f"{self.tool.strip()}\n{self.result_key}"
+        return None if self.finished.status in _NO_PAGE else f"{self.tool}\n{self.result_key}"
 
     @property
     def result_key(self) -> str:
@@ -104,6 +104,8 @@ class OpenCalls:
 
     def _answered(self, finished: ToolFinished) -> tuple[OpenCalls, tuple[Action, ...]]:
         calls = self.calls
+        if len(calls) == 1 and calls[0].call == finished.call:
+            return NO_OPEN_CALLS, (Action(finished=finished, what=calls[0].what),)
         unanswered = (n for n, each in enumerate(calls) if each.call == finished.call and each.action is None)
         place = next(unanswered, None)
         if place is None:

@@ -42,6 +42,7 @@ class CircuitBreaker:
 
     def is_tripped(self, tool: str, key: str) -> bool:
         """Whether the call is not to be executed: it failed too often with one and the same error."""
+        tool = tool.strip()
         return any(
             each.key == key and each.tool == tool and each.row.count >= self.thresholds.failures_to_trip
             for each in self.failures
