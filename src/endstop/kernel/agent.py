@@ -100,8 +100,8 @@ class AgentState:
         return self.termination_reason is not None
 
     @property
-    def percent(self) -> Mapping[LimitKind, float]:
-        """How much of each limit is used, in percent."""
+    def percent(self) -> Mapping[str, float]:
+        """How much of each limit is used, in percent: ``state.percent["turns"]``."""
         return {meter.kind: meter.percent for meter in self.meters}
 
     def meter(self, kind: LimitKind) -> Meter | None:

@@ -140,9 +140,11 @@ def shown(kind: LimitKind, value: Number) -> str:
 
 
 def money(value: Decimal) -> str:
-    """Dollars with as many places as it takes to show a small cost, and at least two."""
-    places = 2 if value == 0 or abs(value) >= Decimal("0.1") else 4 if abs(value) >= Decimal("0.001") else 6
-    return f"{value:,.{places}f}"
+    """Dollars with at least two places, up to six below one dollar, and never "0.00" for what is not zero."""
+    if value and abs(value) < Decimal("0.000001"):
+        return f"{value:f}"
+    whole_part, _, places = f"{value:,.{2 if abs(value) >= 1 else 6}f}".partition(".")
+    return f"{whole_part}.{places.rstrip('0').ljust(2, '0')}"
 
 
 def whole(field: str, value: object, *, smallest: int, largest: int, to_do: str = "") -> int:

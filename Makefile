@@ -1,0 +1,71 @@
+# Every target sets up what it needs on a machine that has Python 3.11+ and nothing else: it makes its own
+# virtual environments here, and gets uv and everything else from PyPI.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+UV := .tools/bin/uv
+BIN := .venv/bin
+CORPUS ?= tests/corpus
+TEST_JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test check unit coverage bench bench-detectors docs docs-check format clean
+
+help: ## what can be done here
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
+
+$(UV):
+	@test -n "$(PYTHON)" || { echo "Endstop needs Python 3.11 or newer. Install it, or name one: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .tools
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<0.14'
+
+.venv/.synced: $(UV) pyproject.toml uv.lock
+	$(UV) sync --frozen --quiet --python $(PYTHON)
+	@touch $@
+
+setup: .venv/.synced ## make the virtual environment
+
+serve: setup ## start the product (today: the guard at work, in this terminal)
+	@echo "Endstop is a library so far: its server comes with a later version."
+	@echo "Here is its guard at work on a loop that repeats itself (examples/guard_a_loop.py):"
+	@echo
+	@$(BIN)/python examples/guard_a_loop.py
+
+test: check coverage docs-check ## everything that must hold before a change lands
+
+check: setup ## formatting, lint, types, import rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports --no-cache
+
+unit: setup ## the tests alone, without coverage
+	$(BIN)/pytest -n $(TEST_JOBS)
+
+coverage: setup ## the tests, and the floors of their coverage
+	rm -f .coverage .coverage.*
+	COVERAGE_PROCESS_START=pyproject.toml $(BIN)/coverage run -m pytest -p no:xdist
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --fail-under=95
+	$(BIN)/coverage report --fail-under=100 --include='src/endstop/kernel/*,src/endstop/signals/*,src/endstop/events/*'
+
+bench: setup bench-detectors ## cost per guarded turn, import time, the signal parser: ratios in one run
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_guard.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_import.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_signal_parser.py
+
+bench-detectors: setup ## detectors on a labelled corpus: make bench-detectors CORPUS=folder
+	$(BIN)/python benchmarks/bench_detectors.py $(CORPUS)
+
+docs: setup ## write the generated pages anew
+	$(BIN)/python scripts/guarantees.py
+
+docs-check: setup ## the generated pages are as they would be written
+	$(BIN)/python scripts/guarantees.py --check
+
+format: setup ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## remove what was made here
+	rm -rf .venv .tools .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
