@@ -11,7 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = {
     "guard_a_loop.py": ("no progress", "3 times in a row", "turn 1, call 1.1: search_docs"),
-    "scopes.py": ("research: completed, used 3 turns, 4,050 tokens", "what is left: 14,050 tokens and 8 turns"),
+    "scopes.py": (
+        "research: completed, used 3 turns, 4,050 tokens",
+        "what is left: 14,050 tokens and 8 turns",
+    ),
     "own_policy.py": ("half the money is gone and nothing was found", "turns: 5/30"),
     "replay_and_audit.py": ("Resumed with every counter as it stood: 3 turns, $0.006.", "holds"),
 }

@@ -41,7 +41,7 @@ def _begun(stage: Stage) -> Guard:
             return NeedsChanges(
                 feedback="Look in auth.py.", grant=Grant(turns=1, cost_usd="0.05", by="ben", why="a hint")
             )
-        return Approved(grant=Grant(turns=1, seconds=60, by="ben", why="nearly there"))
+        return Approved(grant=Grant(turns=1, seconds=60.0, by="ben", why="nearly there"))
 
     return stage.guard(
         Budget(

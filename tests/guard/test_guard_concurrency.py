@@ -9,6 +9,7 @@ import pytest
 
 import endstop as es
 from endstop.errors import LedgerError
+from endstop.guard import Turn
 from endstop.testing import FakeClock
 
 
@@ -65,9 +66,9 @@ async def test_tasks_that_overlap_cannot_take_the_last_turn_twice() -> None:
 
 
 async def test_async_and_sync_record_the_same() -> None:
-    def report(turn: object) -> None:
-        turn.spent(input_tokens=10, cost_usd=0)  # type: ignore[attr-defined]
-        turn.called("search", {"q": 1})  # type: ignore[attr-defined]
+    def report(turn: Turn) -> None:
+        turn.spent(input_tokens=10, cost_usd=0)
+        turn.called("search", {"q": 1})
 
     sync = es.Guard(es.Budget(turns=5), clock=FakeClock(), run_id="same")
     while sync.may_continue():

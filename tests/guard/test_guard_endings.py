@@ -9,15 +9,13 @@ from endstop.kernel.outcome import TRUNCATED_NOTE, UNABLE_ANSWER, StopRule
 from endstop.testing import FakeClock
 
 
-def repeat(guard: es.Scope | es.Guard, *, text: str = "", result: str = "nothing", most: int = 50) -> None:  # type: ignore[name-defined]
+def repeat(guard: es.Guard, *, most: int = 50) -> None:
     """An agent that asks for the same thing for ever."""
     for _ in range(most):
         if not guard.may_continue():
             return
         with guard.turn() as turn:
-            if text:
-                turn.said(text)
-            turn.called("search", {"q": "login"}, result=result)
+            turn.called("search", {"q": "login"}, result="nothing")
 
 
 @pytest.mark.guarantee("B1", "B8", "A12")
@@ -120,9 +118,7 @@ def test_the_same_reason_for_another_turn_three_times_ends_the_run() -> None:
     while guard.may_continue():
         with guard.turn() as turn:
             reason = reasons[turn.number]
-            shown.append(
-                turn.said(f'Looking.<signal type="need_turn"><reason>{reason}</reason></signal>')
-            )
+            shown.append(turn.said(f'Looking.<signal type="need_turn"><reason>{reason}</reason></signal>'))
     assert shown == ["Looking."] * 3
     assert isinstance(guard.outcome, es.Forced)
     assert guard.outcome.reason.rule is StopRule.NO_PROGRESS
@@ -145,10 +141,8 @@ def test_a_forced_completion_keeps_all_text_and_says_so() -> None:
     while guard.may_continue():
         with guard.turn() as turn:
             turn.said(f"Part {turn.number}.")
-    assert guard.outcome == es.Forced(
-        answer=f"Part 0.\n\nPart 1.\n\n{TRUNCATED_NOTE}",
-        reason=guard.outcome.reason,  # type: ignore[union-attr]
-    )
+    assert isinstance(guard.outcome, es.Forced)
+    assert guard.outcome.answer == f"Part 0.\n\nPart 1.\n\n{TRUNCATED_NOTE}"
 
 
 @pytest.mark.guarantee("A5")
@@ -209,16 +203,14 @@ def test_a_with_block_around_the_guard_ends_it() -> None:
         with broken.turn() as turn:
             turn.said("half an answer")
         raise ValueError("boom")
-    assert broken.outcome == es.Failed(
-        code="exception", message="ValueError: boom", answer="half an answer"
-    )
+    assert broken.outcome == es.Failed(code="exception", message="ValueError: boom", answer="half an answer")
     assert broken.audit().holds
 
 
 def test_ending_from_within_a_turn_loses_nothing() -> None:
-    with es.Guard(es.Budget(turns=30, tokens=1_000)) as guard, guard.turn(reserve_tokens=100):
-        with pytest.raises(ValueError, match="boom"), guard:
-            raise ValueError("boom")
+    guard = es.Guard(es.Budget(turns=30, tokens=1_000))
+    with guard.turn(reserve_tokens=100), pytest.raises(ValueError, match="boom"), guard:
+        raise ValueError("boom")
     assert isinstance(guard.outcome, es.Failed)
     assert guard.audit().holds
 

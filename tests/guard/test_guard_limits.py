@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, cast
+
 import pytest
 
 import endstop as es
@@ -249,28 +252,28 @@ def test_meters_show_what_is_used_of_each_limit() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "misuse",
-    [
-        lambda guard, turn: turn.spent(input_tokens=-1),
-        lambda guard, turn: turn.spent(input_tokens=1.5),
-        lambda guard, turn: turn.spent(cost_usd="much"),
-        lambda guard, turn: turn.spent(cost_usd=float("nan")),
-        lambda guard, turn: turn.spent(cost_usd=-1),
-        lambda guard, turn: turn.measured_context(-5),
-        lambda guard, turn: guard.turn(reserve_tokens=-1),
-        lambda guard, turn: guard.turn(reserve_cost_usd="a lot"),
-        lambda guard, turn: guard.cancel(by=" "),
-        lambda guard, turn: es.Guard(budget=30),
-        lambda guard, turn: es.Guard(es.Budget(turns=3), responses={"identical_call": "explode"}),
-    ],
-)
-def test_bad_values_are_refused_clearly_and_lose_nothing(misuse: object) -> None:
+MISUSES: list[Callable[[Any, Any], object]] = [
+    lambda guard, turn: turn.spent(input_tokens=-1),
+    lambda guard, turn: turn.spent(input_tokens=1.5),
+    lambda guard, turn: turn.spent(cost_usd="much"),
+    lambda guard, turn: turn.spent(cost_usd=float("nan")),
+    lambda guard, turn: turn.spent(cost_usd=-1),
+    lambda guard, turn: turn.measured_context(-5),
+    lambda guard, turn: guard.turn(reserve_tokens=-1),
+    lambda guard, turn: guard.turn(reserve_cost_usd="a lot"),
+    lambda guard, turn: guard.cancel(by=" "),
+    lambda guard, turn: es.Guard(cast("Any", 30)),
+    lambda guard, turn: es.Guard(es.Budget(turns=3), responses={"identical_call": "explode"}),
+]
+
+
+@pytest.mark.parametrize("misuse", MISUSES)
+def test_bad_values_are_refused_clearly_and_lose_nothing(misuse: Callable[[Any, Any], object]) -> None:
     guard = es.Guard(es.Budget(turns=10))
     with guard.turn() as turn:
         before = guard.facts
         with pytest.raises(InvalidValueError, match="Allowed: "):
-            misuse(guard, turn)  # type: ignore[operator]
+            misuse(guard, turn)
         assert guard.facts == before
 
 
@@ -303,13 +306,14 @@ def test_after_the_end_nothing_can_be_added() -> None:
     guard = es.Guard(es.Budget(turns=1))
     take_turns(guard)
     before = guard.facts
-    for late in (
+    late_entries: list[Callable[[], object]] = [
         lambda: guard.grant(es.Grant(turns=1, by="me", why="more")),
         lambda: guard.finish(),
         lambda: guard.user_said("hello"),
         lambda: guard.scope(turns=1),
         lambda: guard.meters,
-    ):
+    ]
+    for late in late_entries:
         with pytest.raises(ClosedAccountError, match="has ended"):
             late()
     guard.cancel()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,9 +14,8 @@ from endstop.kernel.outcome import StopRule
 
 
 @pytest.fixture(autouse=True)
-def _own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     monkeypatch.setattr(decision, "_registry", dict(decision._registry))  # pyright: ignore[reportPrivateUsage]
-    yield
 
 
 def run(policy: str, *, turns: int = 6) -> es.Guard:
