@@ -199,9 +199,10 @@ def test_a_with_block_around_the_guard_ends_it() -> None:
     with es.Guard(es.Budget(turns=30)) as guard, guard.turn():
         pass
     assert isinstance(guard.outcome, es.Completed)
-    with pytest.raises(ValueError, match="boom"), es.Guard(es.Budget(turns=30)) as broken:
-        with broken.turn() as turn:
-            turn.said("half an answer")
+    broken = es.Guard(es.Budget(turns=30))
+    with broken.turn() as turn:
+        turn.said("half an answer")
+    with pytest.raises(ValueError, match="boom"), broken:
         raise ValueError("boom")
     assert broken.outcome == es.Failed(code="exception", message="ValueError: boom", answer="half an answer")
     assert broken.audit().holds
