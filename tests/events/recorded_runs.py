@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -560,9 +560,4 @@ def places(facts: Iterable[Fact], kind: type[object]) -> list[int]:
 
 def is_derived(fact: Fact) -> bool:
     """Whether the governor noticed it, rather than being told."""
-    return not isinstance(fact.payload, RunStarted | Observation | NOTES)
-
-
-def cuts(facts: tuple[Fact, ...]) -> Iterator[int]:
-    """Every place where a process can die: after each fact that begins something."""
-    yield from range(1, len(facts) + 1)
+    return not isinstance(fact.payload, (RunStarted, Observation, *NOTES))

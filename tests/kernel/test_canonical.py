@@ -6,7 +6,7 @@ from decimal import Decimal
 from time import perf_counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endstop.kernel.canonical import (
@@ -135,6 +135,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_the_form_is_stable_whatever_the_arguments(value: object) -> None:
     text = canonical_arguments(value)
@@ -142,6 +143,7 @@ def test_the_form_is_stable_whatever_the_arguments(value: object) -> None:
     assert isinstance(json.loads(text), type(None) | bool | int | float | str | list | dict)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(alphabet="abc", min_size=1), st.integers(-9, 9), min_size=1))
 def test_key_order_and_json_text_never_count(value: dict[str, int]) -> None:
     turned = dict(reversed(value.items()))
@@ -152,6 +154,7 @@ def test_key_order_and_json_text_never_count(value: dict[str, int]) -> None:
     )
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_folding_is_idempotent_enough_to_compare(text: str) -> None:
     assert squash_space(squash_space(text)) == squash_space(text)

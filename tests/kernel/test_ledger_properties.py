@@ -301,7 +301,7 @@ def assert_no_counter_fell(before: Ledger, after: Ledger) -> None:
 
 
 LedgerMachine.TestCase.settings = settings(
-    max_examples=400,
+    max_examples=300,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
@@ -317,7 +317,7 @@ def test_the_random_entries_reach_every_kind_of_refusal_and_ending() -> None:
     run_state_machine_as_test(  # pyright: ignore[reportUnknownMemberType]
         CountedMachine,
         settings=settings(
-            max_examples=100,
+            max_examples=150,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,
@@ -342,5 +342,4 @@ def test_the_random_entries_reach_every_kind_of_refusal_and_ending() -> None:
         "close refused: LedgerError",
         "close refused: ClosedAccountError",
     }
-    print(CountedMachine.seen)
     assert expected - CountedMachine.seen.keys() == set()

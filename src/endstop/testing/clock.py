@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from endstop.errors import InvalidValueError
 
+_SOME_DAY_S = 1_767_225_600.0
+"""The time of day at zero on a fake clock: the beginning of 2026."""
+
 
 class FakeClock:
     """Stands still until ``advance``; never goes backwards. Call it, or its ``now``, to read it."""
@@ -17,6 +20,12 @@ class FakeClock:
         return self._now_s
 
     __call__ = now
+
+    def monotonic_s(self) -> float:
+        return self._now_s
+
+    def unix_s(self) -> float:
+        return _SOME_DAY_S + self._now_s
 
     def advance(self, seconds: float) -> float:
         """Let ``seconds`` pass, and tell the time after them."""

@@ -1,7 +1,7 @@
 """Tool calls in the order in which the model asked for them, however they finish."""
 
 from endstop.kernel.detectors.actions import NO_OPEN_CALLS, OpenCalls, shortened
-from endstop.kernel.observation import CallStatus, Observation, ToolFinished, TurnStarted
+from endstop.kernel.observation import CallStatus, Observation, ToolFinished, TurnStarted, tool_called
 from endstop.testing import ObservationScript, call
 
 
@@ -41,10 +41,12 @@ def test_an_unanswered_call_holds_back_the_others_only_until_the_turn_ends() -> 
 
 
 def test_one_name_for_two_calls_still_gives_two_actions() -> None:
-    script = ObservationScript().turn(call("a"), call("b"), answered_in=())
-    first, second = script.observations[2:4]
-    same_name = [first, second, finished("call-0-0", tool="a"), finished("call-0-0", tool="b")]
-    assert actions_of(same_name) == ["a({})", "b(…)"]
+    called = [
+        tool_called(at_s=0, turn=0, call=name, tool=tool, arguments={})
+        for name, tool in (("x", "a"), ("twice", "b"), ("twice", "c"))
+    ]
+    answers = [finished("twice", tool="b"), finished("twice", tool="c"), finished("x", tool="a")]
+    assert actions_of([*called, *answers]) == ["a({})", "b({})", "c({})"]
 
 
 def test_very_many_open_calls_are_not_all_kept() -> None:

@@ -1,7 +1,7 @@
 """A call that keeps failing the same way is not executed again (B5)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endstop.kernel.canonical import action_key
@@ -145,6 +145,7 @@ STEPS = {
 
 
 @pytest.mark.guarantee("B5")
+@settings(deadline=None)
 @given(st.text("abcser", max_size=40))
 def test_it_agrees_with_a_look_at_the_whole_history(letters: str) -> None:
     since_reset = letters[letters.rfind("e") + 1 :]

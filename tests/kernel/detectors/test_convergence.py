@@ -110,6 +110,8 @@ def test_the_same_estimated_cost_three_times(dollars: tuple[str | None, ...], fo
         ((5, 5, 5), "abc ab abd", 1),
         ((5, 5, 4), "abc abc abcd", 0),
         ((5, 5, 6), "abc abc ab", 0),
+        ((5, 5, 5), "ab abc ab", 1),
+        ((5, 6, 5), "abc abc abd", 1),
     ],
 )
 def test_lines_and_cost_count_only_while_neither_issues_nor_failing_tests_have_fallen(

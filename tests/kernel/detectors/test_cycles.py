@@ -1,7 +1,7 @@
 """A few actions in turn, round after round (B4)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endstop.kernel.detectors import Cycles
@@ -90,6 +90,7 @@ def test_three_rounds_of_two_or_three_actions_are_a_cycle(letters: str, expected
         ("ABCDABCDABCD", 3, 4, [3]),
         ("ABCDABCDABC", 3, 4, []),
         ("ABCDEFGHABCDEFGH", 2, 8, [2]),
+        ("ABCDEFGHABCDEFGHABCDEFG", 2, 8, [2]),
         ("ABABABABABAB", 3, 8, [3, 6]),
     ],
 )
@@ -233,6 +234,7 @@ def reference(letters: str, *, rounds: int, longest: int) -> list[int]:
 
 
 @pytest.mark.guarantee("B4")
+@settings(deadline=None)
 @given(st.text("ABC", max_size=40), st.integers(2, 4), st.integers(2, 5))
 def test_it_agrees_with_a_look_at_the_whole_history(letters: str, rounds: int, longest: int) -> None:
     assert times(letters, rounds=rounds, longest=longest, news=False) == reference(
@@ -240,9 +242,8 @@ def test_it_agrees_with_a_look_at_the_whole_history(letters: str, rounds: int, l
     )
 
 
-@given(st.integers(1, 9))
-def test_what_it_keeps_does_not_grow(factor: int) -> None:
-    detector, _ = watch(Cycles(), script_of("ABCAABBACB" * 10 * factor))
+def test_what_it_keeps_does_not_grow() -> None:
+    detector, _ = watch(Cycles(), script_of("ABCAABBACB" * 200))
     assert len(detector.recent) == 24
     assert len(detector.matches) == 2
     assert len(detector.reported) <= 3

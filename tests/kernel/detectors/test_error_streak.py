@@ -1,7 +1,7 @@
 """Tool errors in a row (B2)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endstop.kernel.detectors import ErrorStreak
@@ -104,6 +104,7 @@ def test_what_does_not_concern_it_leaves_the_detector_as_it_is() -> None:
 
 
 @pytest.mark.guarantee("B2")
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(CallStatus), max_size=50))
 def test_it_agrees_with_a_look_at_the_whole_history(statuses: list[CallStatus]) -> None:
     expected, row = list[int](), 0

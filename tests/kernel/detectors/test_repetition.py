@@ -3,7 +3,7 @@
 from itertools import groupby
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endstop.kernel.detectors import RepeatedCalls
@@ -160,6 +160,7 @@ def test_what_does_not_concern_it_leaves_the_detector_as_it_is() -> None:
 
 
 @pytest.mark.guarantee("B1")
+@settings(deadline=None)
 @given(st.lists(st.sampled_from("abU"), max_size=60), st.integers(2, 5))
 def test_it_agrees_with_a_look_at_the_whole_history(letters: list[str], threshold: int) -> None:
     script, expected = ObservationScript(), list[int]()

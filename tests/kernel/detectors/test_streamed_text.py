@@ -5,7 +5,7 @@ from itertools import pairwise
 from time import perf_counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from endstop.kernel.detectors import RepeatedChunk, RepeatedText
@@ -105,6 +105,13 @@ def test_a_chunk_that_holds_a_long_run_of_its_own_is_found() -> None:
 
 
 @pytest.mark.guarantee("B4")
+def test_a_chunk_is_found_though_every_look_falls_into_a_run_inside_it() -> None:
+    chunk = "a" * 10 + "x" + "a" * 69 + "y" + "a" * 47
+    assert len(chunk) == 2 * 64
+    assert first_found(chunk * 10) == 10 * len(chunk)
+
+
+@pytest.mark.guarantee("B4")
 def test_after_a_finding_the_search_begins_anew() -> None:
     reader = RepeatedChunk()
     found = [reader.feed(FIFTY) for _ in range(20)]
@@ -136,6 +143,7 @@ def is_repeated(text: str, thresholds: Thresholds) -> bool:
 
 
 @pytest.mark.guarantee("B4")
+@settings(deadline=None)
 @given(st.text("abc- \n", max_size=300))
 def test_whatever_is_found_is_there(text: str) -> None:
     at = first_found(text, SMALL)
@@ -144,6 +152,7 @@ def test_whatever_is_found_is_there(text: str) -> None:
 
 
 @pytest.mark.guarantee("B4")
+@settings(deadline=None)
 @given(
     st.text("abcdefgh.", max_size=150),
     st.text("abcdefgh.", min_size=10, max_size=60).filter(lambda chunk: any(map(str.isalpha, chunk))),
@@ -154,6 +163,7 @@ def test_ten_copies_are_always_found_by_their_end(before: str, chunk: str) -> No
 
 
 @pytest.mark.guarantee("B4")
+@settings(deadline=None)
 @given(
     st.text("ab \n", max_size=120),
     st.text("abc \t", min_size=1, max_size=30),

@@ -50,7 +50,7 @@ class Silence:
                 seen=Evidence(turn=observation.turn, what=shortened(observation.text) or "(no text)"),
                 said=digest(folded) if folded else None,
             )
-            return replace(self, message=message), None
+            return replace(self, message=message, turn=self.turn.after(observation)), None
         if isinstance(observation, UserSaid):
             return Silence(thresholds=self.thresholds, turn=self.turn, message=self.message), None
         turn = self.turn.after(observation)
@@ -70,7 +70,7 @@ class Silence:
         after = Silence(
             thresholds=self.thresholds, said=said, opener=message.said if is_new else None, row=row
         )
-        return after, None if is_new else after._finding()
+        return after, after._finding()
 
     def _finding(self) -> Finding | None:
         if not self.row.is_due(self.thresholds.silent_messages):

@@ -25,9 +25,7 @@ _WHITE_SPACE = re.compile(r"\s+")
 _STEP = 64
 _TAIL = 20
 _LONGEST_TAIL = 256
-"""Longer tails could make one search cost more than it may."""
-_TRIES = 8
-"""Chunk lengths tried in one place."""
+"""Tails grow as fast as Fibonacci numbers do, so this also bounds how many lengths are tried in one place."""
 _MOST_DUE = 32
 """Chunk lengths kept under watch."""
 
@@ -123,9 +121,7 @@ class RepeatedChunk:
     def _search(self) -> RepeatedText | None:
         """Try the chunk lengths that the end of the text allows, the shortest first."""
         text, size, tail = self._text, len(self._text), self._tail
-        for _ in range(_TRIES):
-            if tail > _LONGEST_TAIL or tail >= size:
-                return None
+        while tail <= _LONGEST_TAIL and tail < size:
             at = text.rfind(text[size - tail :], max(0, size - tail - self._largest), size - 1)
             if at < 0:
                 return None

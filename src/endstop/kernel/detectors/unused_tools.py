@@ -1,8 +1,9 @@
 """An agent that must use tools and does not: reminded once, ended the second time in a row (B6).
 
-Judged at the end of each turn. A turn with a call begins anew. A closing turn has no tools to call and an
-agent that finished has no more to do: those turns do not count. What the user says changes nothing here,
-for the reminder itself may reach the model as a message of the user.
+Judged at the end of each turn. A turn with a call begins anew. A closing turn has no tools to call, an agent
+that finished has no more to do, and a model call that was never answered is not the model's fault: those
+turns do not count. What the user says changes nothing here, for the reminder itself may reach the model
+as a message of the user.
 """
 
 from __future__ import annotations
