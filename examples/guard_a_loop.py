@@ -2,8 +2,8 @@
 
 Run it: python examples/guard_a_loop.py
 
-The "model" below is a stand-in that repeats itself, as models do: it rewords its prose and writes its arguments
-in other ways, but asks for the same thing again and again. Swap it for your own.
+The "model" below is a stand-in that repeats itself, as models do: it rewords its prose and writes its
+arguments in other ways, but asks for the same thing again and again. Swap it for your own.
 """
 
 import itertools

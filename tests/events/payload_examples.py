@@ -24,7 +24,16 @@ from endstop.kernel.conditions import AnyOf
 from endstop.kernel.finding import Evidence, Finding, Pattern, Response
 from endstop.kernel.frozen import frozen_json
 from endstop.kernel.limits import LimitKind
-from endstop.kernel.outcome import Abandoned, Cancelled, Completed, Failed, Forced, Stopped, StopReason, StopRule
+from endstop.kernel.outcome import (
+    Abandoned,
+    Cancelled,
+    Completed,
+    Failed,
+    Forced,
+    Stopped,
+    StopReason,
+    StopRule,
+)
 from endstop.kernel.review import Approved, NeedsChanges, Rejected, Review
 from endstop.kernel.thresholds import Thresholds
 
@@ -207,7 +216,9 @@ EXAMPLES: dict[str, Payload] = {
         type="stuck",
         confidence=0.85,
         reason="no access",
-        fields=frozen_json("fields", {"attempted": ["grep", 1, 0.5, None, True], "blocker": {"is": "a lock"}}),
+        fields=frozen_json(
+            "fields", {"attempted": ["grep", 1, 0.5, None, True], "blocker": {"is": "a lock"}}
+        ),
     ),
     "signal.rejected": SignalRejected(turn=0, text='<signal type="no"/>', problem="no such type"),
     "tool.called": seen.ToolCalled(
@@ -252,9 +263,7 @@ EXAMPLES: dict[str, Payload] = {
             warnings=("Changes were asked for 3 times in a row.",),
         )
     ),
-    "review.decided approved": ReviewDecided(
-        review_id="review:1", decision=Approved(grant=GRANT), by="ana"
-    ),
+    "review.decided approved": ReviewDecided(review_id="review:1", decision=Approved(grant=GRANT), by="ana"),
     "review.decided needs changes": ReviewDecided(
         review_id="review:2", decision=NeedsChanges(feedback="Look in auth.py.", grant=GRANT), by="ana"
     ),

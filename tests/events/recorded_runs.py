@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -384,13 +385,10 @@ def tools_unused(stage: Stage) -> Guard:
 def exception(stage: Stage) -> Guard:
     """An exception leaves the guard's block."""
     guard = stage.guard(Budget(turns=10))
-    try:
-        with guard:
-            with guard.turn(reserve_tokens=50) as turn:
-                turn.said("Step 1.")
-            raise ConnectionError("model unreachable")
-    except ConnectionError:
-        pass
+    with suppress(ConnectionError), guard:
+        with guard.turn(reserve_tokens=50) as turn:
+            turn.said("Step 1.")
+        raise ConnectionError("model unreachable")
     return guard
 
 
@@ -480,13 +478,13 @@ class TenthCall:
     """A detector of one's own: finds that a tool was called ten times in all. Or as often as it says."""
 
     times: int = 10
-    seen: int = 0
+    count: int = 0
 
-    def observe(self, observation: Observation) -> tuple[TenthCall, Finding | None]:
-        if not isinstance(observation, ToolFinished):
+    def observe(self, seen: object, /) -> tuple[TenthCall, Finding | None]:
+        if not isinstance(seen, ToolFinished):
             return self, None
-        following = replace(self, seen=self.seen + 1)
-        if following.seen != self.times:
+        following = replace(self, count=self.count + 1)
+        if following.count != self.times:
             return following, None
         return following, Finding(
             pattern=Pattern.CUSTOM, message="Many calls.", advice="Call less.", times=self.times

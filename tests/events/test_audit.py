@@ -48,7 +48,7 @@ from endstop.kernel.observation import (
     TurnStarted,
     tool_called,
 )
-from endstop.kernel.outcome import Cancelled, Completed, Failed, Forced, Stopped, StopReason, StopRule
+from endstop.kernel.outcome import Cancelled, Completed, Ending, Failed, Forced, Stopped, StopReason, StopRule
 from endstop.kernel.verdict import FindingReported, LimitExceeded, LimitWarned
 
 WHOLE = "the record is whole and in order"
@@ -152,32 +152,28 @@ def test_it_takes_facts_one_by_one() -> None:
     assert audit(fact for fact in recorded("finished")).holds
 
 
+Spoil = Callable[[Facts], Facts]
+
+NOT_WHOLE: dict[str, tuple[Spoil, str]] = {
+    "nothing": (lambda facts: (), "must begin with run.started, once; found 0"),
+    "no start": (lambda facts: renumbered(facts[1:]), "found 0"),
+    "two starts": (lambda facts: doubled(facts, 0), "found 2"),
+    "a late start": (lambda facts: renumbered((facts[1], facts[0], *facts[2:])), "must begin"),
+    "one missing": (lambda facts: (*facts[:5], *facts[6:]), "Fact 5 is missing"),
+    "the first missing": (lambda facts: facts[1:], "Fact 0 is missing"),
+    "one doubled": (lambda facts: (*facts[:6], *facts[5:]), "Fact 5 is doubled"),
+    "two swapped": (lambda facts: (*facts[:5], facts[6], facts[5], *facts[7:]), "6 came after 4"),
+    "one of another run": (
+        lambda facts: (*facts[:5], replace(facts[5], run_id="run_other"), *facts[6:]),
+        "A fact of run 'run_other'",
+    ),
+}
+
+
 @pytest.mark.guarantee("A14", "H1")
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        pytest.param(lambda facts: (), "must begin with run.started, once; found 0", id="nothing"),
-        pytest.param(lambda facts: renumbered(facts[1:]), "found 0", id="no start"),
-        pytest.param(lambda facts: doubled(facts, 0), "found 2", id="two starts"),
-        pytest.param(
-            lambda facts: renumbered((facts[1], facts[0], *facts[2:])), "must begin", id="a late start"
-        ),
-        pytest.param(lambda facts: (*facts[:5], *facts[6:]), "Fact 5 is missing", id="one missing"),
-        pytest.param(lambda facts: facts[1:], "Fact 0 is missing", id="the first missing"),
-        pytest.param(lambda facts: (*facts[:6], *facts[5:]), "Fact 5 is doubled", id="one doubled"),
-        pytest.param(
-            lambda facts: (*facts[:5], facts[6], facts[5], *facts[7:]), "6 came after 4", id="two swapped"
-        ),
-        pytest.param(
-            lambda facts: (*facts[:5], replace(facts[5], run_id="run_other"), *facts[6:]),
-            "A fact of run 'run_other'",
-            id="one of another run",
-        ),
-    ],
-)
-def test_a_record_that_is_not_whole_and_in_order_is_not_looked_at_further(
-    spoil: Callable[[Facts], Facts], words: str
-) -> None:
+@pytest.mark.parametrize("problem", NOT_WHOLE)
+def test_a_record_that_is_not_whole_and_in_order_is_not_looked_at_further(problem: str) -> None:
+    spoil, words = NOT_WHOLE[problem]
     checked = audit(spoil(recorded("finished")))
     assert [check.name for check in checked.checks] == [WHOLE]
     assert words in broken(checked)[WHOLE]
@@ -221,50 +217,44 @@ def test_a_second_ending_is_found() -> None:
 
 
 @pytest.mark.guarantee("A14")
-@pytest.mark.parametrize("payload", [said_by_user(99.0), Thought(turn=0, text="Hm."), warned(LimitKind.TURNS, 7, 10)])
+@pytest.mark.parametrize(
+    "payload", [said_by_user(99.0), Thought(turn=0, text="Hm."), warned(LimitKind.TURNS, 7, 10)]
+)
 def test_a_fact_after_the_ending_is_found(payload: Payload) -> None:
     facts = recorded("finished")
     found = broken(audit((*facts, a_fact(payload, seq=len(facts)))))
     assert found[ONE_ENDING] == f"run.ended at [{len(facts) - 1}], the last fact is {len(facts)}"
 
 
+NOT_ANSWERED_ONCE: dict[str, tuple[Spoil, str]] = {
+    "no result": (lambda facts: without(facts, the(facts, ToolFinished, 1)), "2.1 has no result"),
+    "two results": (lambda facts: doubled(facts, the(facts, ToolFinished, 1)), "2.1 has a result too many"),
+    "two calls": (lambda facts: doubled(facts, the(facts, ToolCalled, 1)), "2.1 was called twice"),
+    "a result without a call": (
+        lambda facts: without(facts, the(facts, ToolCalled, 1)),
+        "2.1 has a result too many",
+    ),
+    "a result of another call": (
+        lambda facts: changed(facts, the(facts, ToolFinished, 1), call="9.9"),
+        "9.9 has a result too many; 2.1 has no result",
+    ),
+    "a name used twice": (
+        lambda facts: changed(facts, the(facts, ToolCalled, 2), call="1.1"),
+        "1.1 was called twice",
+    ),
+}
+
+
 @pytest.mark.guarantee("A14", "D9")
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        pytest.param(lambda facts: without(facts, the(facts, ToolFinished, 1)), "2.1 has no result", id="none"),
-        pytest.param(
-            lambda facts: doubled(facts, the(facts, ToolFinished, 1)), "2.1 has a result too many", id="two"
-        ),
-        pytest.param(
-            lambda facts: doubled(facts, the(facts, ToolCalled, 1)), "2.1 was called twice", id="two calls"
-        ),
-        pytest.param(
-            lambda facts: without(facts, the(facts, ToolCalled, 1)),
-            "2.1 has a result too many",
-            id="a result without a call",
-        ),
-        pytest.param(
-            lambda facts: changed(facts, the(facts, ToolFinished, 1), call="9.9"),
-            "9.9 has a result too many; 2.1 has no result",
-            id="a result of another call",
-        ),
-        pytest.param(
-            lambda facts: changed(facts, the(facts, ToolCalled, 2), call="1.1"),
-            "1.1 was called twice",
-            id="a name used twice",
-        ),
-    ],
-)
-def test_a_call_without_exactly_one_result_is_found(spoil: Callable[[Facts], Facts], words: str) -> None:
+@pytest.mark.parametrize("problem", NOT_ANSWERED_ONCE)
+def test_a_call_without_exactly_one_result_is_found(problem: str) -> None:
+    spoil, words = NOT_ANSWERED_ONCE[problem]
     assert words in broken(audit(spoil(recorded("finished"))))[ANSWERED]
 
 
 @pytest.mark.guarantee("A14", "D9")
 def test_of_many_calls_without_a_result_the_first_five_are_named() -> None:
-    turn = [
-        tool_called(at_s=1.0, turn=0, call=f"1.{n}", tool="search", arguments={"q": n}) for n in range(9)
-    ]
+    turn = [tool_called(at_s=1.0, turn=0, call=f"1.{n}", tool="search", arguments={"q": n}) for n in range(9)]
     recorder = observed(new_recorder(), *a_turn(0, 1.0, *turn))
     named = broken(audit(recorder.facts))[ANSWERED].split("; ")
     assert named == [f"1.{n} has no result" for n in range(5)]
@@ -332,7 +322,12 @@ def test_a_turn_too_many_is_found() -> None:
     facts = recorded("turn_limit_without_text")
     ended = the(facts, LimitExceeded)
     extra = renumbered(
-        (*facts[:ended], a_fact(TurnStarted(at_s=6.0, turn=3)), a_fact(TurnEnded(at_s=6.0, turn=3)), *facts[ended:])
+        (
+            *facts[:ended],
+            a_fact(TurnStarted(at_s=6.0, turn=3)),
+            a_fact(TurnEnded(at_s=6.0, turn=3)),
+            *facts[ended:],
+        )
     )
     assert broken(audit(extra))[SPENDING] == f"4 turns of 3 in 'run' at fact {ended}"
 
@@ -348,9 +343,7 @@ def test_a_reservation_past_the_limit_is_found_even_if_less_was_used() -> None:
 def test_what_was_spent_past_the_limit_of_a_scope_is_found_though_the_run_had_room() -> None:
     facts = recorded("scopes")
     place = next(
-        fact.seq
-        for fact in facts
-        if isinstance(fact.payload, CallSettled) and fact.payload.scope == "writer"
+        fact.seq for fact in facts if isinstance(fact.payload, CallSettled) and fact.payload.scope == "writer"
     )
     found = broken(audit(changed(facts, place, input_tokens=2_000)))
     assert found[SPENDING] == f"2,070 tokens of 1,500 in 'writer' at fact {place}"
@@ -360,9 +353,7 @@ def test_what_was_spent_past_the_limit_of_a_scope_is_found_though_the_run_had_ro
 def test_what_scopes_spent_counts_for_the_run() -> None:
     facts = recorded("scopes")
     place = next(
-        fact.seq
-        for fact in facts
-        if isinstance(fact.payload, CallSettled) and fact.payload.scope == "reader"
+        fact.seq for fact in facts if isinstance(fact.payload, CallSettled) and fact.payload.scope == "reader"
     )
     found = broken(audit(changed(facts, place, input_tokens=20_000)))
     assert "tokens of 10,000 in 'run'" in found[SPENDING]
@@ -457,12 +448,16 @@ def test_without_a_time_limit_there_is_nothing_to_keep() -> None:
     assert details(audit(recorded("turn_limit")))[IN_TIME] == "no time limit was set"
 
 
+def ended_with(facts: Facts, outcome: Ending) -> Facts:
+    return changed(facts, len(facts) - 1, outcome=outcome)
+
+
 def no_progress() -> Forced:
     reason = StopReason(rule=StopRule.NO_PROGRESS, message=LOOP.message, finding=LOOP)
     return Forced(answer="So far.", reason=reason)
 
 
-CHANGED_VERDICTS: dict[str, tuple[str, Callable[[Facts], Facts]]] = {
+CHANGED_VERDICTS: dict[str, tuple[str, Spoil]] = {
     "a finding was taken out": (
         "identical_calls",
         lambda facts: without(facts, the(facts, FindingReported)),
@@ -497,7 +492,9 @@ CHANGED_VERDICTS: dict[str, tuple[str, Callable[[Facts], Facts]]] = {
     ),
     "another rule ended it": (
         "turn_limit",
-        lambda facts: without(changed(facts, len(facts) - 1, outcome=no_progress()), the(facts, LimitExceeded)),
+        lambda facts: without(
+            changed(facts, len(facts) - 1, outcome=no_progress()), the(facts, LimitExceeded)
+        ),
     ),
     "it was ended though it could go on": (
         "turn_limit",
@@ -507,19 +504,21 @@ CHANGED_VERDICTS: dict[str, tuple[str, Callable[[Facts], Facts]]] = {
     ),
     "a forced ending was made a plain success": (
         "identical_calls",
-        lambda facts: changed(facts, len(facts) - 1, outcome=Completed(answer="All is well.")),
+        lambda facts: ended_with(facts, Completed(answer="All is well.")),
     ),
     "a forced ending was made somebody's cancellation": (
         "identical_calls",
-        lambda facts: changed(facts, len(facts) - 1, outcome=Cancelled(by="ana")),
+        lambda facts: ended_with(facts, Cancelled(by="ana")),
     ),
     "a forced ending was made a failure of the policy": (
         "identical_calls",
-        lambda facts: changed(facts, len(facts) - 1, outcome=Failed(code="policy_error", message="It raised.")),
+        lambda facts: changed(
+            facts, len(facts) - 1, outcome=Failed(code="policy_error", message="It raised.")
+        ),
     ),
     "a success on the last turn was made a plain one": (
         "finished_on_the_last_turn",
-        lambda facts: changed(facts, len(facts) - 1, outcome=Completed(answer="It is in auth.py.")),
+        lambda facts: ended_with(facts, Completed(answer="It is in auth.py.")),
     ),
     "another rule ended a scope": (
         "scopes",
@@ -562,7 +561,7 @@ def test_a_verdict_that_differs_is_named_with_its_place() -> None:
 @pytest.mark.guarantee("A14", "I7")
 def test_another_rule_is_named_with_the_one_that_would_have_won() -> None:
     facts = recorded("turn_limit")
-    tampered = without(changed(facts, len(facts) - 1, outcome=no_progress()), the(facts, LimitExceeded))
+    tampered = without(ended_with(facts, no_progress()), the(facts, LimitExceeded))
     assert broken(audit(tampered)) == {SAME_AGAIN: "it was ended by no_progress, now the verdict is turns"}
 
 

@@ -52,7 +52,9 @@ def only(payload: Payload) -> Json:
 
 def rich_record() -> Recorder:
     """A chat with something of every type that is shown, until it breaks."""
-    recorder = new_recorder(Budget(turns=3, tokens=10_000), question="Where is login?")
+    recorder = new_recorder(
+        Budget(turns=6, tokens=10_000, warn_at={"turns": 0.4}), question="Where is login?"
+    )
     call = tool_called(at_s=2.0, turn=0, call="1.1", tool="search", arguments={"q": "login"})
     recorder.note(Thought(turn=0, text="I should search."), time=BORN_AT + 0.5)
     observed(
@@ -63,16 +65,17 @@ def rich_record() -> Recorder:
             2.0,
             AssistantSaid(at_s=2.0, turn=0, text="Let me „look“."),
             call,
-            ToolFinished(at_s=2.5, turn=0, call="1.1", tool="search", key=call.key, result="auth.py:12"),
+            ToolFinished(at_s=2.0, turn=0, call="1.1", tool="search", key=call.key, result="auth.py:12"),
         ),
     )
     recorder.note(SourceCited(title="Auth", location="auth.py:12", passage="def login():"), time=BORN_AT + 3)
     observed(
         recorder,
         *a_turn(1, 3.0),
+        *a_turn(2, 3.2),
         ScopeOpened(at_s=3.5, scope="reader", budget=Budget(tokens=500)),
         *a_turn(0, 4.0, AssistantSaid(at_s=4.0, scope="reader", turn=0, text="Reading."), scope="reader"),
-        *(said_by_user(4.5), said_by_user(4.6)),
+        said_by_user(4.5),
     )
     recorder.end_with(
         Failed(code="model", message="The model cannot be reached.", answer="Let me „look“."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
@@ -336,9 +336,14 @@ def test_what_is_not_a_finite_number_is_malformed(place: str, wrong: float) -> N
 
 
 @pytest.mark.guarantee("H1")
-@pytest.mark.parametrize("digits", [310, 5_000])
-def test_a_number_too_large_to_hold_is_malformed(digits: int) -> None:
-    line = encode(a_fact(EXAMPLES["turn.started"])).replace("1750000000.0", "9" * digits)
+@pytest.mark.parametrize(
+    "number", ["1e400", "9" * 310, "9" * 5_000], ids=["1e400", "310 digits", "5,000 digits"]
+)
+@pytest.mark.parametrize(("example", "there"), [("turn.started", "1750000000.0"), ("signal.parsed", "0.5")])
+def test_a_number_too_large_to_hold_is_malformed(example: str, there: str, number: str) -> None:
+    """Also in the fields of a signal, which hold any JSON: what was read must be fit to be written again."""
+    line = encode(a_fact(EXAMPLES[example])).replace(there, number)
+    assert number in line
     with pytest.raises(MalformedFactError):
         decode(line)
 
@@ -506,6 +511,37 @@ def test_a_condition_that_nests_absurdly_deep_is_malformed() -> None:
         decode(line)
 
 
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | st.just("is"), inner),
+    max_leaves=5,
+)
+
+
+@pytest.mark.guarantee("H1", "H5")
+@given(data=st.data(), example=st.sampled_from(sorted(EXAMPLES)), wrong=ANY_JSON)
+def test_whatever_stands_anywhere_in_a_line_it_is_a_fact_that_can_be_written_again_or_a_record_error(
+    data: st.DataObject, example: str, wrong: object
+) -> None:
+    value = as_json(example)
+    inner, key = data.draw(st.sampled_from(list(_places(value))))
+    inner[key] = wrong
+    try:
+        fact = decoded(value)
+    except RecordError:
+        return
+    assert decode(encode(fact)) == fact
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in plain JSON values: what it is in, and under which key."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(cast("list[Any]", value))
+        for key, item in list(cast("Iterable[tuple[Any, Any]]", items)):
+            yield value, key
+            yield from _places(item)
+
+
 @pytest.mark.guarantee("H1")
 def test_a_record_is_read_line_by_line(run: Recorded) -> None:
     lines = [encode(fact) for fact in run.facts]
@@ -558,6 +594,7 @@ def test_reading_keeps_every_fact_before_a_problem_and_names_it(problem: str) ->
     lines[5] = spoil(facts[5])
     read = read_record(lines)
     assert read.facts == facts[:5]
+    assert read.problem is not None
     assert type(read.problem) is error
     assert words in read.problem.what
 

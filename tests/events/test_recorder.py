@@ -139,9 +139,7 @@ def test_a_call_that_is_refused_is_not_taken_for_one_under_way() -> None:
 @pytest.mark.guarantee("H1")
 def test_whoever_listens_is_told_each_fact_once_in_order() -> None:
     heard: list[Fact] = []
-    recorder = Recorder(
-        new_recorder().started, run_id=RUN_ID, time=BORN_AT, source="test", sink=heard.append
-    )
+    recorder = Recorder(new_recorder().started, run_id=RUN_ID, time=BORN_AT, source="test", sink=heard.append)
     observed(recorder, *a_turn(0, 1.0), AgentFinished(at_s=2.0))
     recorder.note(Thought(turn=0, text="Hm."), time=BORN_AT)
     assert heard == recorder.facts

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from payload_examples import EXAMPLES
 from recorded_runs import (
     BORN_AT,
     HandClock,
@@ -28,7 +29,7 @@ from recorded_runs import (
 from endstop.errors import ClosedAccountError, EndstopError, FactOrderError, UnknownPolicyError
 from endstop.events.audit import audit
 from endstop.events.codec import encode, read_record
-from endstop.events.facts import NOTES, Fact, HintGiven, RunStarted, Thought
+from endstop.events.facts import NOTES, Fact, HintGiven, Payload, RunStarted, Thought
 from endstop.events.recorder import Recorder, replay
 from endstop.guard import Guard
 from endstop.kernel.budget import Budget
@@ -72,7 +73,7 @@ def test_replaying_any_beginning_of_a_record_loses_none_of_its_facts(run: Record
 
 @pytest.mark.guarantee("H1", "H5", "A14")
 def test_a_run_whose_process_died_between_the_limit_and_the_ending_it_led_to_can_be_resumed() -> None:
-    """Both are written for one observation, but a file of lines may well hold the first without the second."""
+    """Both are written for one observation, but a file of lines may hold the one without the other."""
     facts = recorded("turn_limit")
     assert isinstance(facts[-2].payload, LimitExceeded)
     resumed = Stage().resumed(facts[:-1])
@@ -191,12 +192,13 @@ def test_a_record_that_is_not_whole_and_in_order_cannot_be_replayed(broken: str)
 
 
 @pytest.mark.guarantee("A14", "H1")
-@pytest.mark.parametrize("payload", [said_by_user(9_999.0), Thought(turn=0, text="Hm."), "the ending again"])
-def test_a_record_that_goes_on_after_its_ending_cannot_be_replayed(payload: Observation | Thought | str) -> None:
+@pytest.mark.parametrize(
+    "payload", [said_by_user(99.0), Thought(turn=0, text="Hm."), EXAMPLES["run.ended completed"]]
+)
+def test_a_record_that_goes_on_after_its_ending_cannot_be_replayed(payload: Payload) -> None:
     facts = recorded("finished")
-    after = facts[-1].payload if isinstance(payload, str) else payload
     with pytest.raises(ClosedAccountError):
-        replay((*facts, a_fact(after, seq=len(facts))))
+        replay((*facts, a_fact(payload, seq=len(facts))))
 
 
 @pytest.mark.guarantee("F3", "I7")

@@ -94,8 +94,10 @@ class Unshowable:
         (2**63, '"#0x8000000000000000"'),
         (1e300, '"#1e+300"'),
         (Decimal("1e40"), '"#1E+40"'),
-        (b"ab", "\"!bytes:b'ab'\""),
-        (Unshowable(), '"!Unshowable:<unshowable that cannot be shown: runtimeerror>"'),
+        (bytearray(b"ab"), canonical_arguments(b"ab")),
+        (Unshowable(), '"!Unshowable:cannot be shown: RuntimeError"'),
+        ({Unshowable(): 1}, '"!dict:cannot be shown: RuntimeError"'),
+        (Decimal("sNaN"), '"#sNaN"'),
     ],
 )
 def test_odd_values_have_a_form_too(value: object, expected: str) -> None:
@@ -262,3 +264,9 @@ def test_no_text_makes_the_comparison_slow(piece: str) -> None:
     began = perf_counter()
     canonical_error(piece * 100_000)
     assert perf_counter() - began < 0.25
+
+
+@pytest.mark.guarantee("B1")
+def test_bytes_are_compared_byte_for_byte() -> None:
+    assert canonical_arguments(b"Ab") != canonical_arguments(b"ab")
+    assert canonical_arguments(b"x" * 5_000 + b"1") != canonical_arguments(b"x" * 5_000 + b"2")

@@ -96,5 +96,5 @@ def test_an_agent_that_must_use_tools_is_watched_for_it() -> None:
 @pytest.mark.parametrize("pattern", Pattern)
 def test_error_streaks_and_reminders_are_no_alarms(pattern: Pattern) -> None:
     finding = Finding(pattern=pattern, message="m", advice="a", times=3)
-    quiet = {Pattern.ERROR_STREAK, Pattern.TOOLS_UNUSED, Pattern.CUSTOM}
+    quiet = {Pattern.ERROR_STREAK, Pattern.TOOLS_UNUSED, Pattern.CUSTOM, Pattern.DETECTOR_FAILED}
     assert is_alarm(finding) is (pattern not in quiet)

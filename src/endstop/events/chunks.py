@@ -32,6 +32,7 @@ from endstop.kernel.outcome import (
     StopRule,
 )
 from endstop.kernel.verdict import FindingReported, LimitExceeded, LimitNotice, LimitWarned
+from endstop.kernel.wording import sentence
 
 
 class ChunkType(StrEnum):
@@ -154,7 +155,7 @@ def _finding_chunk(fact: Fact, finding: Finding) -> Chunk:
         fact,
         ChunkType.SYSTEM,
         system_type=(SystemType.ERROR_LIMIT if is_errors else SystemType.NO_PROGRESS).value,
-        system_message=f"{finding.message} {finding.advice}",
+        system_message=f"{sentence(finding.message)} {finding.advice}",
         metadata={
             "current_value": finding.times,
             "limit_value": finding.times,

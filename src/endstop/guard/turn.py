@@ -11,7 +11,6 @@ from endstop.events.facts import SignalRejected
 from endstop.guard.books import Books
 from endstop.kernel.amounts import Amounts, dollars
 from endstop.kernel.canonical import action_key
-from endstop.kernel.detectors import CircuitBreaker
 from endstop.kernel.limits import LimitKind, whole
 from endstop.kernel.observation import (
     AgentFinished,
@@ -312,12 +311,10 @@ class Turn:
         most = self._books.tool_calls_per_turn(self._scope)
         if most is not None and self._calls >= most:
             return CallStatus.SKIPPED, f"Not run: at most {most} tool calls per turn. Ask again next turn."
-        detectors = self._books.recorder.state.scopes[self._scope].detectors
-        for breaker in (one for one in detectors if isinstance(one, CircuitBreaker)):
-            if breaker.is_tripped(tool, key):
-                return CallStatus.TRIPPED, (
-                    f"Not run: {tool} failed the same way too often with these arguments. Try something else."
-                )
+        if self._books.recorder.state.scopes[self._scope].watch.is_tripped(tool, key):
+            return CallStatus.TRIPPED, (
+                f"Not run: {tool} failed the same way too often with these arguments. Try something else."
+            )
         return CallStatus.EXECUTED, None
 
     def _answered(

@@ -20,6 +20,7 @@ _MAX_DEPTH = 60
 """Deeper arguments are compared by their text: no honest call nests this far."""
 
 _MAX_ERROR_CHARS = 2_000
+_BYTES = (bytes, bytearray, memoryview)
 
 _LARGEST_WHOLE = 2**63
 """Larger numbers are compared by their text: writing them out could cost without bound."""
@@ -49,7 +50,11 @@ def canonical_arguments(arguments: object) -> str:
     """``arguments`` as text in one canonical form. Takes anything, JSON text included; never fails."""
     if isinstance(arguments, str):
         arguments = _read_json(arguments)
-    return json.dumps(_canonical(arguments, 0), ensure_ascii=False, separators=(",", ":"))
+    try:
+        plain = _canonical(arguments, 0)
+    except Exception:  # noqa: BLE001 - the object is not ours: its keys or items may raise anything
+        plain = _shown(arguments)
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
 def _read_json(text: str) -> object:
@@ -72,7 +77,7 @@ def _canonical(value: object, depth: int) -> object:
         case int():
             return value if abs(value) < _LARGEST_WHOLE else f"#{hex(value)}"
         case float() | Decimal():
-            if not isfinite(value) or abs(value) >= _LARGEST_WHOLE:
+            if not _is_finite(value) or abs(value) >= _LARGEST_WHOLE:
                 return f"#{value!s}"
             return int(value) if value == int(value) else float(value)
         case Mapping() if depth < _MAX_DEPTH:
@@ -82,17 +87,25 @@ def _canonical(value: object, depth: int) -> object:
         case AbstractSet() if depth < _MAX_DEPTH:
             members = [_canonical(item, depth + 1) for item in cast("AbstractSet[object]", value)]
             return sorted(members, key=lambda member: json.dumps(member, ensure_ascii=False))
-        case Sequence() if depth < _MAX_DEPTH and not isinstance(value, bytes | bytearray | memoryview):
+        case Sequence() if depth < _MAX_DEPTH and not isinstance(value, _BYTES):
             return [_canonical(item, depth + 1) for item in cast("Sequence[object]", value)]
+        case bytes() | bytearray() | memoryview():
+            return f"!bytes:{blake2b(cast('bytes', value), digest_size=12).hexdigest()}"
         case _:
-            return f"!{type(value).__name__}:{canonical_error(_text_of(value))}"
+            return _shown(value)
 
 
-def _text_of(value: object) -> str:
+def _is_finite(value: float | Decimal) -> bool:
+    return value.is_finite() if isinstance(value, Decimal) else isfinite(value)
+
+
+def _shown(value: object) -> str:
+    """An object that is no JSON, by its type and text, without the address that many show."""
     try:
-        return repr(value)
-    except Exception as error:  # noqa: BLE001 - the object is not ours and its repr may do anything
-        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+        text = canonical_error(repr(value))
+    except Exception as error:  # noqa: BLE001 - its repr may do anything, too
+        text = f"cannot be shown: {type(error).__name__}"
+    return f"!{type(value).__name__}:{text}"
 
 
 _MONTH = (

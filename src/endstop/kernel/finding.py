@@ -38,6 +38,8 @@ class Pattern(StrEnum):
     """Rounds of work that change nothing (B7)."""
     CUSTOM = "custom"
     """From a detector of somebody else's."""
+    DETECTOR_FAILED = "detector_failed"
+    """A detector raised, or answered nonsense. The run goes on without it."""
 
 
 class Response(StrEnum):
@@ -51,14 +53,17 @@ class Response(StrEnum):
     STOP = "stop"
 
 
+_MILDER: Mapping[Pattern, Response] = {
+    Pattern.FAILING_CALL: Response.NUDGE,
+    Pattern.TOOLS_UNUSED: Response.NUDGE,
+    Pattern.CUSTOM: Response.NUDGE,
+    Pattern.DETECTOR_FAILED: Response.GO_ON,
+}
+
 DEFAULT_RESPONSES: Mapping[Pattern, Response] = MappingProxyType(
-    {
-        pattern: Response.NUDGE
-        if pattern in {Pattern.FAILING_CALL, Pattern.TOOLS_UNUSED, Pattern.CUSTOM}
-        else Response.STOP
-        for pattern in Pattern
-    }
+    {pattern: _MILDER.get(pattern, Response.STOP) for pattern in Pattern}
 )
+"""Stop for what is stuck; nudge for what may still be mended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

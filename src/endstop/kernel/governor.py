@@ -13,7 +13,7 @@ from endstop.errors import ClosedAccountError, ObservationError, PolicyError
 from endstop.kernel import wording
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, rule_named
-from endstop.kernel.detectors import Detector, standard_detectors
+from endstop.kernel.detectors import Detector, Watch, standard_detectors
 from endstop.kernel.evolve import evolve
 from endstop.kernel.ledger import ROOT, Ledger
 from endstop.kernel.limits import LimitKind, Meter
@@ -120,7 +120,10 @@ class Governor:
 
     def _new_scope(self, at_s: float, charged_s: float) -> ScopeState:
         return ScopeState(
-            opened_at_s=at_s, opened_charged_s=charged_s, last_activity_s=at_s, detectors=self.detectors
+            opened_at_s=at_s,
+            opened_charged_s=charged_s,
+            last_activity_s=at_s,
+            watch=Watch(detectors=self.detectors),
         )
 
     def _warned(self, changed: Changed, started: TurnStarted) -> Changed:

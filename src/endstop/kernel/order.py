@@ -82,7 +82,10 @@ def _finding_rule(state: AgentState, rule: StopRule) -> Iterator[StopReason]:
         response = state.config.response(finding)
         if rule_of_finding(finding) is rule and response in (Response.STOP, Response.ASK):
             yield StopReason(
-                rule=rule, message=finding.message, finding=finding, asks=response is Response.ASK
+                rule=rule,
+                message=wording.sentence(finding.message),
+                finding=finding,
+                asks=response is Response.ASK,
             )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 
-from endstop.kernel.detectors import Detector
+from endstop.kernel.detectors import Watch
 from endstop.kernel.finding import Finding
 from endstop.kernel.ledger import ROOT, Ledger
 from endstop.kernel.limits import LimitKind
@@ -25,7 +25,7 @@ class ScopeState:
     opened_at_s: float
     opened_charged_s: float
     """The charged time (without waiting for people) when it was opened."""
-    detectors: tuple[Detector, ...]
+    watch: Watch
     last_activity_s: float
     turns_started: int = 0
     open_turns: frozenset[int] = frozenset()

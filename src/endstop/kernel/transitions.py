@@ -15,7 +15,7 @@ from endstop.kernel.budget import UnknownPrice
 from endstop.kernel.canonical import digest
 from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, told
 from endstop.kernel.evolve import evolve
-from endstop.kernel.finding import Finding, Response
+from endstop.kernel.finding import Response
 from endstop.kernel.frozen import frozen_json
 from endstop.kernel.ledger import Ledger
 from endstop.kernel.limits import LimitKind, Meter, whole
@@ -358,27 +358,24 @@ def _settled_up(ledger: Ledger, name: str) -> Ledger:
 def _detected(changed: Changed, observation: Observation, config: AgentConfig) -> Changed:
     """Show the observation to every detector of its scope, and keep what they find."""
     own = changed.state.scopes[observation.scope]
-    detectors = own.detectors
-    found: list[Finding] = []
-    for place, detector in enumerate(own.detectors):
-        following, finding = detector.observe(observation)
-        if following is not detector:
-            detectors = (*detectors[:place], following, *detectors[place + 1 :])
-        if finding is not None:
-            found.append(finding)
-    if not found and detectors is own.detectors:
+    watch, found = own.watch.after(observation)
+    if watch is own.watch and not found:
         return changed
+    if not found:
+        return Changed(
+            _with_scope(changed.state, observation.scope, watch=watch), changed.notices, changed.hints
+        )
     turn = max(own.turns_started - 1, 0)
     reports = tuple(FindingReported(finding=one, response=config.response(one), turn=turn) for one in found)
     nudges = [
-        f"{report.finding.message} {report.finding.advice or wording.TRY_OTHERWISE}"
+        f"{wording.sentence(report.finding.message)} {report.finding.advice or wording.TRY_OTHERWISE}"
         for report in reports
         if report.response is Response.NUDGE
     ]
     state = _with_scope(
         changed.state,
         observation.scope,
-        detectors=detectors,
+        watch=watch,
         findings=(*own.findings, *found)[-_MOST_FINDINGS:],
         pending_hints=(*own.pending_hints, *nudges)[-_MOST_FINDINGS:],
     )

@@ -7,6 +7,11 @@ from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Meter
 TRY_OTHERWISE = "Try something else: another tool, other arguments, or answer with what you have."
 
 
+def sentence(text: str) -> str:
+    """``text`` with a full stop at its end, unless it has an end already."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def approaching(meter: Meter) -> str:
     """ "Approaching iteration limit (7/10). Consider wrapping up your response."."""
     word = LIMIT_FACTS[meter.kind].word

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from endstop.kernel.detectors import Detector
+from endstop.kernel.detectors import Detector, Watch
 from endstop.kernel.finding import Finding
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
@@ -182,9 +182,9 @@ class ObservationScript:
 
 def watch(detector: AnyDetector, observations: Iterable[Observation]) -> tuple[AnyDetector, list[Finding]]:
     """Show observations to a detector: how it is afterwards, and what it found."""
+    watching = Watch(detectors=(detector,))
     findings: list[Finding] = []
     for observation in observations:
-        detector, finding = detector.observe(observation)
-        if finding is not None:
-            findings.append(finding)
-    return detector, findings
+        watching, found = watching.after(observation)
+        findings.extend(found)
+    return cast("AnyDetector", watching.detectors[0]), findings

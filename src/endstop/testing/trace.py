@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from endstop.kernel.detectors import Detector, standard_detectors
+from endstop.kernel.detectors import Detector, Watch, standard_detectors
 from endstop.kernel.finding import DEFAULT_RESPONSES, Finding, Pattern, Response
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import (
@@ -83,16 +83,12 @@ class TraceFinding:
 def run_trace(trace: Trace, detectors: Iterable[Detector] | None = None) -> tuple[TraceFinding, ...]:
     """Show a trace to detectors, by default the standard ones, and tell what they found where."""
     fresh = tuple(standard_detectors(must_use_tools=trace.must_use_tools) if detectors is None else detectors)
-    in_scope: dict[str, tuple[Detector, ...]] = {}
+    in_scope: dict[str, Watch] = {}
     found: list[TraceFinding] = []
     for step, observation in _observed(trace):
-        following: list[Detector] = []
-        for detector in in_scope.get(observation.scope, fresh):
-            after, finding = detector.observe(observation)
-            following.append(after)
-            if finding is not None:
-                found.append(TraceFinding(step=step, finding=finding))
-        in_scope[observation.scope] = tuple(following)
+        watch = in_scope.get(observation.scope, Watch(detectors=fresh))
+        in_scope[observation.scope], findings = watch.after(observation)
+        found.extend(TraceFinding(step=step, finding=finding) for finding in findings)
     return tuple(found)
 
 

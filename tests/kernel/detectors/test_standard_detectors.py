@@ -13,12 +13,12 @@ from endstop.kernel.detectors import (
     RepeatedCalls,
     RepeatedReply,
     SameReason,
+    Seen,
     Silence,
     UnusedTools,
     standard_detectors,
 )
 from endstop.kernel.finding import Finding
-from endstop.kernel.observation import Observation
 from endstop.kernel.thresholds import Thresholds
 from endstop.testing import ObservationScript, call, watch
 
@@ -73,7 +73,7 @@ def test_each_finding_has_a_sentence_advice_and_evidence() -> None:
 class Greeter:
     """A detector of somebody else's."""
 
-    def observe(self, observation: Observation) -> tuple["Greeter", Finding | None]:
+    def observe(self, observation: Seen) -> tuple["Greeter", Finding | None]:
         return self, None
 
 

@@ -11,8 +11,7 @@ reads the stream.
 
 from __future__ import annotations
 
-from typing import Protocol, Self, runtime_checkable
-
+from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.breaker import CircuitBreaker
 from endstop.kernel.detectors.convergence import Convergence
 from endstop.kernel.detectors.cycles import Cycles
@@ -23,11 +22,11 @@ from endstop.kernel.detectors.same_reason import SameReason
 from endstop.kernel.detectors.silence import Silence
 from endstop.kernel.detectors.streamed_text import RepeatedChunk, RepeatedText
 from endstop.kernel.detectors.unused_tools import UnusedTools
-from endstop.kernel.finding import Finding
-from endstop.kernel.observation import Observation
+from endstop.kernel.detectors.watch import Detector, Watch
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 __all__ = [
+    "Action",
     "CircuitBreaker",
     "Convergence",
     "Cycles",
@@ -38,19 +37,12 @@ __all__ = [
     "RepeatedReply",
     "RepeatedText",
     "SameReason",
+    "Seen",
     "Silence",
     "UnusedTools",
+    "Watch",
     "standard_detectors",
 ]
-
-
-@runtime_checkable
-class Detector(Protocol):
-    """Anything that can be told what happened and may find a pattern in it."""
-
-    def observe(self, observation: Observation) -> tuple[Self, Finding | None]:
-        """The detector after ``observation``, itself if that does not concern it, and what it found."""
-        ...
 
 
 def standard_detectors(

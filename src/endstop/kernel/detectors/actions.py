@@ -7,6 +7,7 @@ which tool was faster, so an answer is held until the calls asked for before it 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from endstop.kernel.canonical import digest, error_key, squash_space
 from endstop.kernel.finding import Evidence
@@ -72,6 +73,10 @@ class Action:
     @property
     def seen(self) -> Evidence:
         return Evidence(turn=self.finished.turn, call=self.finished.call, what=self.what)
+
+
+Seen: TypeAlias = Observation | Action
+"""What a detector is shown: every observation, and beside it each answered call as one action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

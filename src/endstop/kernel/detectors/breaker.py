@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from endstop.kernel.canonical import error_key
-from endstop.kernel.detectors.actions import NO_OPEN_CALLS, Action, OpenCalls, shortened
+from endstop.kernel.detectors.actions import Action, Seen, shortened
 from endstop.kernel.detectors.error_streak import failed
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.finding import Finding, Pattern
-from endstop.kernel.observation import Observation
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 _REMEMBERED = 64
@@ -36,7 +35,6 @@ class CircuitBreaker:
     """Finds ``FAILING_CALL``, and tells drivers which calls are tripped."""
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
-    open_calls: OpenCalls = NO_OPEN_CALLS
     failures: tuple[_Failures, ...] = ()
     """The most recent last."""
 
@@ -48,18 +46,16 @@ class CircuitBreaker:
             for each in self.failures
         )
 
-    def observe(self, observation: Observation) -> tuple[CircuitBreaker, Finding | None]:
-        open_calls, actions = self.open_calls.after(observation)
-        if open_calls is self.open_calls and not actions:
+    def observe(self, seen: Seen) -> tuple[CircuitBreaker, Finding | None]:
+        if not isinstance(seen, Action):
             return self, None
-        failures, finding = self.failures, None
-        for action in actions:
-            if action.error is not None:
-                failures = _with_failure(failures, action, action.error)
-                finding = self._finding(failures[-1], action, action.error) or finding
-            elif action.is_success:
-                failures = _cleared(failures, action)
-        return CircuitBreaker(thresholds=self.thresholds, open_calls=open_calls, failures=failures), finding
+        if seen.error is not None:
+            failures = _with_failure(self.failures, seen, seen.error)
+            finding = self._finding(failures[-1], seen, seen.error)
+            return CircuitBreaker(thresholds=self.thresholds, failures=failures), finding
+        if seen.is_success and self.failures:
+            return CircuitBreaker(thresholds=self.thresholds, failures=_cleared(self.failures, seen)), None
+        return self, None
 
     def _finding(self, failures: _Failures, action: Action, error: str) -> Finding | None:
         row = failures.row
@@ -89,6 +85,6 @@ def _with_failure(failures: tuple[_Failures, ...], action: Action, error: str) -
 
 
 def _cleared(failures: tuple[_Failures, ...], action: Action) -> tuple[_Failures, ...]:
-    if action.finished.changes_something or not failures:
+    if action.finished.changes_something:
         return ()
     return tuple(each for each in failures if each.tool != action.tool)

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from endstop.kernel.canonical import digest, fold_text
+from endstop.kernel.detectors.actions import Seen
 from endstop.kernel.finding import Evidence, Finding, Pattern
-from endstop.kernel.observation import IterationEnded, Observation
+from endstop.kernel.observation import IterationEnded
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 
@@ -50,7 +51,7 @@ class Convergence:
     stuck_windows: int = 0
     """How many windows in a row were stuck, the present one included."""
 
-    def observe(self, observation: Observation) -> tuple[Convergence, Finding | None]:
+    def observe(self, observation: Seen) -> tuple[Convergence, Finding | None]:
         if not isinstance(observation, IterationEnded):
             return self, None
         size = self.thresholds.convergence_iterations

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from endstop.kernel.detectors.actions import NO_OPEN_CALLS, Action, OpenCalls
+from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.pairs import NO_PAIR, PairRow
 from endstop.kernel.detectors.rows import in_turns
 from endstop.kernel.finding import Evidence, Finding, Pattern
-from endstop.kernel.observation import Observation, UserSaid
+from endstop.kernel.observation import UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 _SHOWN = 24
@@ -29,7 +29,6 @@ class Cycles:
     """Finds ``CYCLE``."""
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
-    open_calls: OpenCalls = NO_OPEN_CALLS
     recent: tuple[tuple[str, Evidence], ...] = ()
     """Identity and evidence of the last actions."""
     matches: tuple[int, ...] = ()
@@ -40,29 +39,20 @@ class Cycles:
     quiet_for: int = 0
     """So many more of those must come before the next finding: one cycle is not told under two names."""
 
-    def observe(self, observation: Observation) -> tuple[Cycles, Finding | None]:
-        if isinstance(observation, UserSaid):
-            return (self._anew() if self.recent else self), None
-        open_calls, actions = self.open_calls.after(observation)
-        if open_calls is self.open_calls and not actions:
-            return self, None
-        after, finding = replace(self, open_calls=open_calls), None
-        for action in actions:
-            if action.is_waiting:
-                after = after._anew()
-            elif (identity := action.identity) is not None:
-                after, found = after._with(identity, action)
-                finding = found or finding
-        return after, finding
-
-    def _anew(self) -> Cycles:
-        return Cycles(thresholds=self.thresholds, open_calls=self.open_calls)
+    def observe(self, seen: Seen) -> tuple[Cycles, Finding | None]:
+        if isinstance(seen, Action):
+            if seen.is_waiting:
+                return Cycles(thresholds=self.thresholds), None
+            identity = seen.identity
+            return (self, None) if identity is None else self._with(identity, seen)
+        if isinstance(seen, UserSaid) and self.recent:
+            return Cycles(thresholds=self.thresholds), None
+        return self, None
 
     def _with(self, identity: str, action: Action) -> tuple[Cycles, Finding | None]:
         before = self.matches or (0,) * (self.thresholds.longest_cycle - 1)
         after = Cycles(
             thresholds=self.thresholds,
-            open_calls=self.open_calls,
             recent=(*self.recent, (identity, action.seen))[-_SHOWN:],
             matches=tuple(
                 count + 1 if len(self.recent) >= length and self.recent[-length][0] == identity else 0

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from endstop.kernel.detectors.actions import NO_OPEN_CALLS, Action, OpenCalls, shortened
+from endstop.kernel.detectors.actions import Action, Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.finding import Evidence, Finding, Pattern
-from endstop.kernel.observation import Observation
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 _ERRORS = "errors"
@@ -23,21 +22,17 @@ class ErrorStreak:
     """Finds ``ERROR_STREAK``."""
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
-    open_calls: OpenCalls = NO_OPEN_CALLS
     row: Row = NO_ROW
 
-    def observe(self, observation: Observation) -> tuple[ErrorStreak, Finding | None]:
-        open_calls, actions = self.open_calls.after(observation)
-        if open_calls is self.open_calls and not actions:
+    def observe(self, seen: Seen) -> tuple[ErrorStreak, Finding | None]:
+        if not isinstance(seen, Action):
             return self, None
-        row, finding = self.row, None
-        for action in actions:
-            if action.error is not None:
-                row = row.after(_ERRORS, failed(action, action.error))
-                finding = self._finding(row) or finding
-            elif action.is_success:
-                row = NO_ROW
-        return ErrorStreak(thresholds=self.thresholds, open_calls=open_calls, row=row), finding
+        if seen.error is not None:
+            row = self.row.after(_ERRORS, failed(seen, seen.error))
+            return ErrorStreak(thresholds=self.thresholds, row=row), self._finding(row)
+        if seen.is_success and self.row is not NO_ROW:
+            return ErrorStreak(thresholds=self.thresholds), None
+        return self, None
 
     def _finding(self, row: Row) -> Finding | None:
         if not row.is_due(self.thresholds.errors_in_a_row):

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from endstop.kernel.detectors.actions import shortened
+from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.finding import Evidence, Finding, Pattern
-from endstop.kernel.observation import Observation, ReplyRepeated
+from endstop.kernel.observation import ReplyRepeated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedReply:
     """Finds ``REPEATED_TEXT``."""
 
-    def observe(self, observation: Observation) -> tuple[RepeatedReply, Finding | None]:
+    def observe(self, observation: Seen) -> tuple[RepeatedReply, Finding | None]:
         if not isinstance(observation, ReplyRepeated):
             return self, None
         chunk = shortened(observation.chunk)

@@ -10,12 +10,12 @@ whatever the arguments. A cursor call that was not run brought no page and is pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from endstop.kernel.detectors.actions import NO_OPEN_CALLS, Action, OpenCalls
+from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.finding import Finding, Pattern
-from endstop.kernel.observation import Observation, UserSaid
+from endstop.kernel.observation import UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 
@@ -24,23 +24,23 @@ class RepeatedCalls:
     """Finds ``IDENTICAL_CALL`` and ``IDENTICAL_RESULT``."""
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
-    open_calls: OpenCalls = NO_OPEN_CALLS
     row: Row = NO_ROW
 
-    def observe(self, observation: Observation) -> tuple[RepeatedCalls, Finding | None]:
-        if isinstance(observation, UserSaid):
-            return (self if self.row is NO_ROW else replace(self, row=NO_ROW)), None
-        open_calls, actions = self.open_calls.after(observation)
-        if open_calls is self.open_calls and not actions:
+    def observe(self, seen: Seen) -> tuple[RepeatedCalls, Finding | None]:
+        if isinstance(seen, Action):
+            return self._acted(seen)
+        if isinstance(seen, UserSaid) and self.row is not NO_ROW:
+            return RepeatedCalls(thresholds=self.thresholds), None
+        return self, None
+
+    def _acted(self, action: Action) -> tuple[RepeatedCalls, Finding | None]:
+        if action.is_waiting:
+            return RepeatedCalls(thresholds=self.thresholds), None
+        identity = action.identity
+        if identity is None:
             return self, None
-        row, finding = self.row, None
-        for action in actions:
-            if action.is_waiting:
-                row = NO_ROW
-            elif (identity := action.identity) is not None:
-                row = row.after(identity, action.seen)
-                finding = self._finding(row, action) or finding
-        return RepeatedCalls(thresholds=self.thresholds, open_calls=open_calls, row=row), finding
+        row = self.row.after(identity, action.seen)
+        return RepeatedCalls(thresholds=self.thresholds, row=row), self._finding(row, action)
 
     def _finding(self, row: Row, action: Action) -> Finding | None:
         if not action.finished.is_cursor:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from endstop.kernel.detectors.actions import shortened
+from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.finding import Evidence, Finding, Pattern
-from endstop.kernel.observation import Observation, SignalGiven, TurnEnded
+from endstop.kernel.observation import SignalGiven, TurnEnded
 from endstop.kernel.reasons import NO_STREAK, ReasonStreak
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
@@ -25,7 +25,7 @@ class SameReason:
     row: Row = NO_ROW
     signalled_turn: int | None = None
 
-    def observe(self, observation: Observation) -> tuple[SameReason, Finding | None]:
+    def observe(self, observation: Seen) -> tuple[SameReason, Finding | None]:
         if isinstance(observation, SignalGiven):
             return (self, None) if observation.turn == self.signalled_turn else self._signalled(observation)
         if (

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from endstop.kernel.canonical import digest, fold_text
-from endstop.kernel.detectors.actions import shortened
+from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.detectors.turns import NEW_TURN, TurnWatch
 from endstop.kernel.finding import Evidence, Finding, Pattern
-from endstop.kernel.observation import AssistantSaid, Observation, TurnEnded, UserSaid
+from endstop.kernel.observation import AssistantSaid, TurnEnded, UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 _REMEMBERED = 16
@@ -43,7 +43,7 @@ class Silence:
     """The new message with which the row begins: it is part of it only if the next one repeats it."""
     row: Row = NO_ROW
 
-    def observe(self, observation: Observation) -> tuple[Silence, Finding | None]:
+    def observe(self, observation: Seen) -> tuple[Silence, Finding | None]:
         if isinstance(observation, AssistantSaid):
             folded = fold_text(observation.text)
             message = _Message(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from endstop.kernel.detectors.actions import Seen
 from endstop.kernel.observation import (
     AgentFinished,
     AssistantSaid,
     CallSettled,
-    Observation,
     ToolCalled,
     TurnEnded,
     TurnStarted,
@@ -31,7 +31,7 @@ class TurnWatch:
         """Nobody can blame the model for calling nothing."""
         return self.is_free or (self.is_lost and not self.has_said)
 
-    def after(self, observation: Observation) -> TurnWatch:
+    def after(self, observation: Seen) -> TurnWatch:
         if isinstance(observation, ToolCalled):
             return self if self.has_called else replace(self, has_called=True)
         if isinstance(observation, AssistantSaid):

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from endstop.kernel.detectors.actions import Seen
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.detectors.turns import NEW_TURN, TurnWatch
 from endstop.kernel.finding import Evidence, Finding, Pattern
-from endstop.kernel.observation import Observation, TurnEnded
+from endstop.kernel.observation import TurnEnded
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 
@@ -25,7 +26,7 @@ class UnusedTools:
     turn: TurnWatch = NEW_TURN
     row: Row = NO_ROW
 
-    def observe(self, observation: Observation) -> tuple[UnusedTools, Finding | None]:
+    def observe(self, observation: Seen) -> tuple[UnusedTools, Finding | None]:
         turn = self.turn.after(observation)
         if not isinstance(observation, TurnEnded):
             return (self if turn is self.turn else self._with(turn, self.row)), None
