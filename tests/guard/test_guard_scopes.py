@@ -56,6 +56,7 @@ def test_a_scope_ends_with_its_parent() -> None:
     assert isinstance(guard.outcome, es.Completed)
     for part in (outer, inner):
         assert not part.may_continue()
+        assert part.usage.turns == 0
         assert isinstance(part.outcome, es.Stopped)
         assert part.outcome.reason.rule is StopRule.PARENT
     assert guard.audit().holds

@@ -28,6 +28,7 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
 from endstop.kernel.state import GovernorState
+from endstop.kernel.usage import Usage
 from endstop.kernel.verdict import NOTHING_NOTICED, Noticed, Verdict
 
 Sink = Callable[[Fact], None]
@@ -61,6 +62,7 @@ class Recorder:
         self.facts: list[Fact] = []
         self.endings: dict[str, Ending] = {}
         """How the run and each of its scopes ended, by name."""
+        self._final_usage: dict[str, Usage] = {}
         self._texts: dict[str, list[str]] = {}
         self._open_calls: dict[tuple[str, str], ToolCalled] = {}
         self.sink = sink
@@ -68,8 +70,11 @@ class Recorder:
 
     def observe(self, observation: Observation, *, time: float) -> Noticed:
         """Enter an observation. Raises, and records nothing, if it cannot be."""
+        usage = self.usage(observation.scope) if isinstance(observation, ScopeEnded) else None
         self.state, noticed = self.governor.observe(self.state, observation)
         self._remember(observation)
+        if usage is not None:
+            self._final_usage[observation.scope] = usage
         if noticed is NOTHING_NOTICED:
             self._append(observation, time)
             return noticed
@@ -105,6 +110,11 @@ class Recorder:
     def verdict(self, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says at this moment."""
         return self.governor.verdict(self.state, at_s=at_s, scope=scope)
+
+    def usage(self, scope: str = ROOT) -> Usage:
+        """What a scope has used, or had used when it ended."""
+        final = self._final_usage.get(scope)
+        return self.state.usage(scope) if final is None else final
 
     def gathered(self, scope: str = ROOT) -> str | None:
         """All text so far, or None where none was reported."""

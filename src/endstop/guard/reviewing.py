@@ -36,7 +36,7 @@ class Reviews:
             id=f"review:{self._history.decided + 1}",
             why=reason.message,
             doing=", ".join(self._books.recorder.state.scopes[scope].recent_actions),
-            spent=str(self._books.recorder.state.usage(scope)),
+            spent=str(self._books.recorder.usage(scope)),
             findings=self._books.recorder.state.scopes[scope].findings,
         )
         self._books.note(ReviewRequested(scope=scope, review=review))

@@ -33,7 +33,6 @@ class Scope:
         self._name = name
         self._reviews = reviews
         self._feedback: tuple[str, ...] = ()
-        self._final_usage: Usage | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -47,7 +46,7 @@ class Scope:
             if error is not None:
                 gathered = self._books.recorder.gathered(self._name) or ""
                 failed = Failed(code="exception", message=f"{type(error).__name__}: {error}", answer=gathered)
-                self._end_with(failed)
+                self._books.end_with(self._name, failed)
             elif self.may_continue():
                 self.finish()
 
@@ -147,9 +146,7 @@ class Scope:
     @property
     def usage(self) -> Usage:
         """What was used in here, the parts that are closed included."""
-        if self._final_usage is not None:
-            return self._final_usage
-        return self._books.recorder.state.usage(self._name)
+        return self._books.recorder.usage(self._name)
 
     @property
     def meters(self) -> tuple[Meter, ...]:
@@ -166,10 +163,5 @@ class Scope:
                 return True
             if not self._books.is_open(self._name):
                 return False
-        self._final_usage = self._books.recorder.state.usage(self._name)
         self._books.end(self._name, reason)
         return False
-
-    def _end_with(self, ending: Ending) -> None:
-        self._final_usage = self._books.recorder.state.usage(self._name)
-        self._books.end_with(self._name, ending)
