@@ -30,33 +30,17 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.review import Approved, NeedsChanges, Rejected, Review, ReviewDecision
 from endstop.kernel.state import GovernorState
+from endstop.testing import FakeClock
 
 RUN_ID = "run_example"
-BORN_AT = 1_750_000_000.0
-
-
-class HandClock:
-    """Stands still until it is moved by hand."""
-
-    def __init__(self, monotonic_s: float = 5_000.0) -> None:
-        self._monotonic_s = monotonic_s
-        self._passed_s = 0.0
-
-    def monotonic_s(self) -> float:
-        return self._monotonic_s + self._passed_s
-
-    def unix_s(self) -> float:
-        return BORN_AT + self._passed_s
-
-    def advance(self, seconds: float) -> None:
-        self._passed_s += seconds
+BORN_AT = FakeClock().unix_s()
 
 
 class Stage:
     """Where a scenario plays: its clock, and a note of how the governor stood after each fact."""
 
-    def __init__(self, clock: HandClock | None = None) -> None:
-        self.clock = HandClock() if clock is None else clock
+    def __init__(self, clock: FakeClock | None = None) -> None:
+        self.clock = FakeClock() if clock is None else clock
         self.states: dict[int, GovernorState] = {}
 
     def guard(self, budget: Budget, **options: Any) -> Guard:
@@ -84,7 +68,7 @@ def recorder_of(guard: Guard) -> Recorder:
 
 def work(
     turn: Turn,
-    clock: HandClock,
+    clock: FakeClock,
     *,
     text: str = "",
     tool: str = "search",
@@ -103,7 +87,7 @@ def work(
     turn.called(tool, {"q": asked}, ok=ok, result=f"found {asked}" if result is None else result)
 
 
-def work_until_the_end(scope: Scope, clock: HandClock, *, reserve_tokens: int = 0, text: str = "") -> None:
+def work_until_the_end(scope: Scope, clock: FakeClock, *, reserve_tokens: int = 0, text: str = "") -> None:
     while scope.may_continue():
         with scope.turn(reserve_tokens=reserve_tokens) as turn:
             work(turn, clock, text=text and f"{text} {turn.number + 1}.")

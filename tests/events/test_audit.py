@@ -49,7 +49,7 @@ from endstop.kernel.observation import (
     tool_called,
 )
 from endstop.kernel.outcome import Cancelled, Completed, Ending, Failed, Forced, Stopped, StopReason, StopRule
-from endstop.kernel.verdict import FindingReported, LimitExceeded, LimitWarned
+from endstop.kernel.verdict import FindingReported, LimitExceeded, LimitWarned, PriceUnknown
 
 WHOLE = "the record is whole and in order"
 ONE_ENDING = "exactly one ending, and nothing after it"
@@ -281,6 +281,7 @@ def test_calls_of_a_scope_that_was_opened_again_may_have_the_same_names() -> Non
             recorder,
             ScopeOpened(at_s=at_s, scope="reader", budget=Budget(turns=2)),
             *a_turn(0, at_s, call, result, scope="reader"),
+            AgentFinished(at_s=at_s, scope="reader"),
             ScopeEnded(at_s=at_s, scope="reader", outcome=Completed(answer="")),
         )
     observed(recorder, AgentFinished(at_s=3.0, answer="done"))
@@ -476,10 +477,6 @@ CHANGED_VERDICTS: dict[str, tuple[str, Spoil]] = {
         lambda facts: changed(facts, the(facts, LimitWarned), percentage=10.0),
     ),
     "a hint was taken out": ("turn_limit", lambda facts: without(facts, the(facts, HintGiven))),
-    "a hint says something else": (
-        "turn_limit",
-        lambda facts: changed(facts, the(facts, HintGiven), text="Take your time."),
-    ),
     "the limit that ended it was taken out": (
         "turn_limit",
         lambda facts: without(facts, the(facts, LimitExceeded)),
@@ -550,12 +547,42 @@ def test_a_changed_verdict_is_found(change: str, stage: Stage) -> None:
     assert SAME_AGAIN in broken(audit(spoil(facts)))
 
 
+@pytest.mark.guarantee("A14")
+@pytest.mark.parametrize(
+    "scenario", ["turn_limit", "identical_calls", "tripped_tool", "unknown_price_warned"]
+)
+def test_a_record_from_before_sentences_were_reworded_still_holds(scenario: str) -> None:
+    """Every version words some things better. What was decided, when and on what figures, is the same."""
+    checked = audit(tuple(replace(fact, payload=reworded(fact.payload)) for fact in recorded(scenario)))
+    assert checked.holds, str(checked)
+
+
+def reworded(payload: Payload) -> Payload:
+    match payload:
+        case LimitWarned() | LimitExceeded() | PriceUnknown():
+            return replace(payload, message="As it was worded once.")
+        case HintGiven():
+            return replace(payload, text="As it was worded once.")
+        case FindingReported(finding=finding):
+            return replace(payload, finding=replace(finding, message="As it was worded once."))
+        case _:
+            return payload
+
+
 @pytest.mark.guarantee("A14", "I7")
 def test_a_verdict_that_differs_is_named_with_its_place() -> None:
     facts = recorded("identical_calls")
     place = the(facts, FindingReported)
     found = broken(audit(without(facts, place)))
     assert found == {SAME_AGAIN: f"fact {place} is turn.ended, now agent.loop.detected"}
+
+
+@pytest.mark.guarantee("A14", "I7")
+def test_a_figure_that_differs_is_named() -> None:
+    """To say that a fact is a warning, and now is a warning, tells nobody anything."""
+    facts = recorded("turn_limit")
+    found = broken(audit(changed(facts, the(facts, LimitWarned), percentage=10.0)))
+    assert "percentage" in found[SAME_AGAIN]
 
 
 @pytest.mark.guarantee("A14", "I7")
@@ -596,7 +623,8 @@ def test_a_policy_that_is_not_there_cannot_be_asked_again() -> None:
 def test_a_run_with_detectors_of_its_own_must_be_given_them_again(stage: Stage) -> None:
     facts = own_detectors(stage).facts
     found = broken(audit(facts))
-    assert found == {SAME_AGAIN: "cannot be replayed without its own detectors (TenthCall)"}
+    assert set(found) == {SAME_AGAIN}
+    assert "TenthCall" in found[SAME_AGAIN]
 
 
 @pytest.mark.guarantee("A14", "B8")

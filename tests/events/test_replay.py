@@ -9,7 +9,6 @@ import pytest
 from payload_examples import EXAMPLES
 from recorded_runs import (
     BORN_AT,
-    HandClock,
     Recorded,
     Stage,
     TenthCall,
@@ -36,6 +35,7 @@ from endstop.kernel.budget import Budget
 from endstop.kernel.observation import AgentFinished, Observation, RunEnded, TurnStarted
 from endstop.kernel.outcome import Forced, StopRule
 from endstop.kernel.verdict import LimitExceeded, Stop
+from endstop.testing import FakeClock
 
 
 @pytest.mark.guarantee("H1")
@@ -221,7 +221,7 @@ def test_a_run_with_detectors_of_its_own_cannot_be_replayed_without_them(stage: 
         replay(own_detectors(stage).facts)
 
 
-def _two_turns_of_work(guard: Guard, clock: HandClock) -> None:
+def _two_turns_of_work(guard: Guard, clock: FakeClock) -> None:
     for _ in range(2):
         with guard.turn(reserve_tokens=200, reserve_cost_usd="0.01") as turn:
             work(turn, clock, text=f"Step {turn.number + 1}.")
@@ -239,7 +239,7 @@ def test_a_guard_resumed_between_turns_goes_on_as_if_it_had_never_stopped(dead_f
     _two_turns_of_work(unbroken, first.clock)
     assert not unbroken.may_continue()
 
-    second = Stage(HandClock(monotonic_s=77.0 + dead_for_s))
+    second = Stage(FakeClock(77.0 + dead_for_s))
     resumed = second.resumed(until)
     _two_turns_of_work(resumed, second.clock)
     assert not resumed.may_continue()

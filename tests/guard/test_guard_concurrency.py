@@ -144,6 +144,15 @@ def test_a_dead_process_is_resumed_with_every_counter_and_the_clock() -> None:
     assert again.audit().holds
 
 
+def test_a_run_is_resumed_with_the_detectors_it_had_or_not_at_all() -> None:
+    guard = es.Guard(es.Budget(turns=9), detectors=es.standard_detectors()[:1])
+    with pytest.raises(es.errors.RecordError, match="detectors of its own"):
+        es.Guard.resume(guard.facts)
+    with pytest.raises(es.errors.RecordError, match="the standard detectors"):
+        es.Guard.resume(es.Guard(es.Budget(turns=9)).facts, detectors=())
+    assert es.Guard.resume(guard.facts, detectors=es.standard_detectors()[:1]).may_continue()
+
+
 def test_a_run_that_has_ended_stays_ended_when_resumed() -> None:
     guard = es.Guard(es.Budget(turns=1))
     guard.finish("done")

@@ -311,7 +311,6 @@ def test_after_the_end_nothing_can_be_added() -> None:
         lambda: guard.finish(),
         lambda: guard.user_said("hello"),
         lambda: guard.scope(turns=1),
-        lambda: guard.meters,
     ]
     for late in late_entries:
         with pytest.raises(ClosedAccountError, match="has ended"):
@@ -319,3 +318,33 @@ def test_after_the_end_nothing_can_be_added() -> None:
     guard.cancel()
     assert guard.facts == before
     assert not guard.may_continue()
+    assert [meter.shown for meter in guard.meters] == ["1/1"]
+
+
+@pytest.mark.guarantee("A13")
+def test_a_token_limit_alone_ends_even_a_loop_that_never_tells_its_usage() -> None:
+    guard = es.Guard(es.Budget(tokens=10))
+    turns = 0
+    while guard.may_continue():
+        with guard.turn() as turn:
+            turn.spent(input_tokens=0)
+            turns += 1
+    assert guard.upper_bound.turns == turns == 10
+
+
+def test_a_turn_that_reserves_nothing_is_not_offered_the_finish_reserve() -> None:
+    guard = es.Guard(es.Budget(tokens=1_000, finish_reserve=0.1))
+    with guard.turn() as turn:
+        assert turn.max_tokens == 900
+
+
+@pytest.mark.guarantee("A9")
+def test_waits_inside_waits_are_one_wait() -> None:
+    clock = FakeClock()
+    guard = es.Guard(es.Budget(seconds=60), clock=clock)
+    with guard.waiting("a review"):
+        with guard.waiting("a question in it"):
+            clock.advance(100)
+        clock.advance(100)
+    assert guard.usage.seconds == 0
+    assert [fact.type for fact in guard.facts].count("run.paused") == 1

@@ -176,6 +176,11 @@ def test_without_a_budget_the_policy_brings_its_own() -> None:
         def get_config(self) -> es.AgentConfig:
             return es.AgentConfig(budget=es.Budget(turns=2))
 
-    guard = es.Guard(policy="own budget")
+    guard = es.Guard(policy="own budget", must_use_tools=True, stop=es.turns(1))
     assert guard.upper_bound.turns == 2
+    with guard.turn():
+        pass
+    assert not guard.may_continue()
+    assert isinstance(guard.outcome, es.Stopped)
+    assert guard.outcome.reason.rule is StopRule.CONDITION
     assert es.Guard().upper_bound.turns == 30

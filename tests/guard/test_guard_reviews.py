@@ -72,6 +72,38 @@ def test_too_kind_a_reviewer_is_warned_at_three_and_overruled_after_six() -> Non
     assert "6 times in a row" in guard.outcome.reason
 
 
+@pytest.mark.guarantee("D5", "A9")
+def test_a_restart_of_the_process_does_not_make_a_reviewer_less_kind() -> None:
+    asked: list[Review] = []
+
+    def kind(review: Review) -> ReviewDecision:
+        asked.append(review)
+        return es.NeedsChanges(feedback="Once more.", grant=more())
+
+    guard = es.Guard(es.Budget(turns=1, grant_cap=100), reviewer=kind)
+    for _ in range(20):
+        if not guard.may_continue():
+            break
+        with guard.turn() as turn:
+            turn.called("read", {"page": len(asked)})
+        guard = es.Guard.resume(guard.facts, reviewer=kind)
+    assert len(asked) == 6
+    assert len({review.id for review in asked}) == 6
+    assert isinstance(guard.outcome, es.Abandoned)
+
+
+def test_feedback_waits_for_a_turn_that_is_really_taken() -> None:
+    decisions = iter([es.NeedsChanges(feedback="Use the index.", grant=more(3))])
+    guard = es.Guard(es.Budget(turns=1, grant_cap=9), reviewer=lambda review: next(decisions))
+    with guard.turn():
+        pass
+    assert guard.may_continue()
+    guard.turn()
+    with guard.turn() as turn:
+        assert turn.hint is not None
+        assert turn.hint.startswith("Use the index.")
+
+
 @pytest.mark.guarantee("D5", "A8")
 def test_approvals_are_capped_by_the_cap_on_grants() -> None:
     guard, _ = run(lambda review: es.Approved(grant=more(2)), turns=2, grant_cap=2)

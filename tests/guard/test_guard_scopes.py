@@ -130,3 +130,33 @@ def test_scopes_get_names_of_their_own() -> None:
     guard.scope(turns=1)
     with pytest.raises(es.errors.LedgerError, match="already"):
         guard.scope("scope-1", turns=1)
+    with guard.scope("once", turns=1):
+        pass
+    with pytest.raises(es.errors.LedgerError, match="already"):
+        guard.scope("once", turns=1)
+
+
+@pytest.mark.guarantee("A10")
+def test_a_scope_treats_unknown_prices_as_its_run_does() -> None:
+    guard = es.Guard(es.Budget(turns=9, cost_usd=1, unknown_price="warn"))
+    with guard.scope(turns=2, cost_usd="0.50") as part:
+        while part.may_continue():
+            with part.turn() as turn:
+                turn.spent(input_tokens=10)
+    assert isinstance(part.outcome, es.Stopped)
+    assert [fact.type for fact in guard.facts].count("budget.price_unknown") == 1
+
+
+def test_a_scope_that_a_dead_process_had_open_can_be_taken_up_again() -> None:
+    guard = es.Guard(es.Budget(turns=9))
+    part = guard.scope("research", turns=4)
+    with part.turn():
+        pass
+    again = es.Guard.resume(guard.facts)
+    (taken_up,) = again.open_scopes
+    assert taken_up.name == "research"
+    assert taken_up.usage.turns == 1
+    with taken_up, taken_up.turn() as turn:
+        assert turn.number == 1
+    assert again.usage.turns == 2
+    assert again.open_scopes == ()

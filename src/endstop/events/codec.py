@@ -16,8 +16,8 @@ VERSION = 1
 
 
 def encode(fact: Fact) -> str:
-    """A fact as one line of JSON."""
-    return json.dumps(to_json(fact), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """A fact as one line of JSON. Plain ASCII: no reader can take a letter in it for the end of a line."""
+    return json.dumps(to_json(fact), separators=(",", ":"), allow_nan=False)
 
 
 def to_json(fact: Fact) -> dict[str, object]:

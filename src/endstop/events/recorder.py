@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from endstop.errors import ClosedAccountError, FactOrderError
+from endstop.errors import ClosedAccountError, FactOrderError, RecordError
 from endstop.events.codec import require_next
 from endstop.events.facts import NOTES, Derivation, Fact, HintGiven, Note, Payload, RunStarted
 from endstop.kernel.decision import make_decision_tree
@@ -124,8 +124,12 @@ class Recorder:
     def end(self, reason: StopReason, *, at_s: float, time: float, scope: str = ROOT) -> Ending:
         """End a scope, or the run, for a reason. What is still open below it ends first."""
         own = self.state.scopes[scope]
+        texts = self._texts.get(scope, [""])
         ending = conclude(
-            reason, gathered=self.gathered(scope), answer=own.answer, by=self.state.cancelled_by or ""
+            reason,
+            gathered=self.gathered(scope),
+            answer=own.answer or texts[-1],
+            by=self.state.cancelled_by or "",
         )
         self.end_with(ending, at_s=at_s, time=time, scope=scope)
         return ending
@@ -190,6 +194,7 @@ def replay(facts: Iterable[Fact], *, detectors: Iterable[Detector] | None = None
     anew, not copied: comparing it with the record is what the audit does. Nobody is told of the facts that
     are replayed; set ``sink`` on the result to hear of those that follow.
     """
+    detectors = None if detectors is None else tuple(detectors)
     recorder: Recorder | None = None
     previous: Fact | None = None
     for fact in facts:
@@ -201,6 +206,7 @@ def replay(facts: Iterable[Fact], *, detectors: Iterable[Detector] | None = None
                 raise FactOrderError(
                     f"The record begins with {fact.type}", allowed="run.started as the first fact"
                 )
+            _require_its_detectors(payload, detectors)
             recorder = Recorder(
                 payload, run_id=fact.run_id, time=fact.time, source=fact.source, detectors=detectors
             )
@@ -214,3 +220,19 @@ def replay(facts: Iterable[Fact], *, detectors: Iterable[Detector] | None = None
     if recorder is None:
         raise FactOrderError("The record is empty", allowed="run.started as the first fact")
     return recorder
+
+
+def _require_its_detectors(started: RunStarted, given: tuple[Detector, ...] | None) -> None:
+    """A run is judged again by the detectors it had, or not at all."""
+    names = None if given is None else tuple(type(detector).__name__ for detector in given)
+    if names != started.detectors:
+        raise RecordError(
+            f"The run used {_named(started.detectors)}, and is to be replayed with {_named(names)}",
+            to_do="Give the same detectors again, in the same order",
+        )
+
+
+def _named(detectors: tuple[str, ...] | None) -> str:
+    if detectors is None:
+        return "the standard detectors"
+    return f"detectors of its own ({', '.join(detectors) or 'none'})"

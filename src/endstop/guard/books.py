@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
 
-from endstop.errors import ClosedAccountError
+from endstop.errors import ClosedAccountError, LedgerError
 from endstop.events.bus import Bus
 from endstop.events.facts import Note
 from endstop.events.recorder import Recorder
+from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import CancelRequested, Observation, RunPaused, RunResumed, ScopeOpened
@@ -36,6 +37,7 @@ class Books:
         self.bus = bus
         self.lock = RLock()
         self._clock = clock
+        self._waiting = 0
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
         recorder.sink = bus.publish
         self._scopes_opened = sum(isinstance(fact.payload, ScopeOpened) for fact in recorder.facts)
@@ -49,10 +51,14 @@ class Books:
     def unix_s(self) -> float:
         return self._clock.unix_s()
 
+    def enter(self, observation: Observation) -> Noticed:
+        """Enter an observation. For those who hold the lock."""
+        return self.recorder.observe(observation, time=self.unix_s)
+
     def observe(self, make: Callable[[float], Observation]) -> Noticed:
         """Enter an observation made for this moment."""
         with self.lock:
-            return self.recorder.observe(make(self.now_s), time=self.unix_s)
+            return self.enter(make(self.now_s))
 
     def note(self, note: Note) -> None:
         with self.lock:
@@ -88,6 +94,21 @@ class Books:
         found = [account.budget.tool_calls_per_turn for account in self.recorder.state.ledger.lineage(scope)]
         return min((most for most in found if most is not None), default=None)
 
+    def open_scope(self, name: str, parent: str, budget: Budget) -> None:
+        """Open a scope below another, with the ways of its parent where its own budget does not say."""
+        if name in self.recorder.endings or name in self.recorder.state.scopes:
+            raise LedgerError(
+                f"There was a scope {name!r} in this run already", to_do="Give each scope a name of its own"
+            )
+        above = self.recorder.state.ledger.account(parent).budget
+        own = replace(
+            budget,
+            finish_reserve=above.finish_reserve,
+            grant_cap=above.grant_cap,
+            unknown_price=above.unknown_price,
+        )
+        self.observe(lambda at_s: ScopeOpened(at_s=at_s, scope=name, parent=parent, budget=own))
+
     def next_scope_name(self) -> str:
         """A name nobody has used in this run."""
         self._scopes_opened += 1
@@ -100,9 +121,15 @@ class Books:
 
     @contextmanager
     def waiting(self, why: str) -> Generator[None]:
-        """Time that passes in here is not charged: the run waits for a person."""
-        self.observe(lambda at_s: RunPaused(at_s=at_s, why=why))
+        """Time that passes in here is not charged: the run waits for a person, or for several."""
+        with self.lock:
+            self._waiting += 1
+            if self._waiting == 1:
+                self.observe(lambda at_s: RunPaused(at_s=at_s, why=why))
         try:
             yield
         finally:
-            self.observe(lambda at_s: RunResumed(at_s=at_s))
+            with self.lock:
+                self._waiting -= 1
+                if self._waiting == 0 and self.is_open(ROOT):
+                    self.observe(lambda at_s: RunResumed(at_s=at_s))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from endstop.errors import InvalidValueError
 from endstop.events.audit import Audit, audit
@@ -22,7 +24,7 @@ from endstop.kernel.conditions import Condition
 from endstop.kernel.decision import DEFAULT_POLICY, make_decision_tree
 from endstop.kernel.detectors import Detector
 from endstop.kernel.ledger import ROOT
-from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
+from endstop.kernel.thresholds import Thresholds
 from endstop.ports import Clock
 
 _SOURCE = "guard"
@@ -46,9 +48,9 @@ class Guard(Scope):
         budget: Budget | None = None,
         *,
         detectors: Iterable[Detector] | None = None,
-        thresholds: Thresholds = DEFAULT_THRESHOLDS,
+        thresholds: Thresholds | None = None,
         responses: Mapping[str, str] | None = None,
-        must_use_tools: bool = False,
+        must_use_tools: bool | None = None,
         stop: Condition | None = None,
         policy: str = DEFAULT_POLICY,
         reviewer: Reviewer | None = None,
@@ -59,7 +61,14 @@ class Guard(Scope):
         clock: Clock | None = None,
     ) -> None:
         own = None if detectors is None else tuple(detectors)
-        config = _config(budget, policy, thresholds, responses or {}, must_use_tools, stop)
+        config = _config(
+            policy,
+            budget=budget,
+            thresholds=thresholds,
+            responses=responses,
+            must_use_tools=must_use_tools,
+            stop=stop,
+        )
         require_bounded(config.budget)
         clock = SystemClock() if clock is None else clock
         started = RunStarted(
@@ -141,22 +150,23 @@ class Guard(Scope):
 
 
 def _config(
-    budget: Budget | None,
     policy: str,
-    thresholds: Thresholds,
-    responses: Mapping[str, str],
-    must_use_tools: bool,
+    *,
+    budget: Budget | None,
+    thresholds: Thresholds | None,
+    responses: Mapping[str, str] | None,
+    must_use_tools: bool | None,
     stop: Condition | None,
 ) -> AgentConfig:
-    """What was given, or what the policy brings along when no budget was given."""
-    if budget is None:
-        return make_decision_tree(policy).get_config()
-    if not isinstance(budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance] - callers' code
+    """What the policy brings along, with what was given in its place."""
+    if budget is not None and not isinstance(budget, Budget):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidValueError("budget", budget, allowed="a Budget, such as Budget(turns=30)")
-    return AgentConfig(
-        budget=budget,
-        thresholds=thresholds,
-        responses=responses,  # pyright: ignore[reportArgumentType] - checked and turned into enums there
-        must_use_tools=must_use_tools,
-        stop=stop,
-    )
+    given = {
+        "budget": budget,
+        "thresholds": thresholds,
+        "responses": responses,
+        "must_use_tools": must_use_tools,
+        "stop": stop,
+    }
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    return replace(make_decision_tree(policy).get_config(), **chosen)

@@ -7,7 +7,14 @@ from endstop.events.facts import ReviewDecided, ReviewRequested
 from endstop.guard.books import Books, Reviewer
 from endstop.kernel.observation import BudgetGranted, UserSaid
 from endstop.kernel.outcome import Abandoned, StopReason, StopRule
-from endstop.kernel.review import Approved, NeedsChanges, Rejected, Review, ReviewDecision, ReviewHistory
+from endstop.kernel.review import (
+    NO_REVIEWS,
+    Approved,
+    NeedsChanges,
+    Rejected,
+    Review,
+    ReviewDecision,
+)
 
 _NOT_REVIEWED = frozenset(
     {
@@ -26,7 +33,10 @@ class Reviews:
     def __init__(self, books: Books, reviewer: Reviewer) -> None:
         self._books = books
         self._reviewer = reviewer
-        self._history = ReviewHistory()
+        self._history = NO_REVIEWS
+        for fact in books.recorder.facts:
+            if isinstance(fact.payload, ReviewDecided):
+                self._history = self._history.after(fact.payload.decision)
 
     def ask(self, scope: str, reason: StopReason) -> tuple[str, ...] | None:
         """Have a stop reviewed. Feedback for the agent if it goes on (often none); None if it does not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from types import TracebackType
@@ -11,10 +11,11 @@ from typing import Self
 from endstop.guard.books import Books
 from endstop.guard.reviewing import Reviews
 from endstop.guard.turn import Turn
+from endstop.kernel.amounts import dollars
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import Meter
-from endstop.kernel.observation import AgentFinished, BudgetGranted, ScopeOpened, UserSaid
+from endstop.kernel.observation import AgentFinished, BudgetGranted, IterationEnded, UserSaid
 from endstop.kernel.outcome import Ending, Failed, StopReason
 from endstop.kernel.usage import Usage
 from endstop.kernel.verdict import Stop
@@ -33,6 +34,7 @@ class Scope:
         self._name = name
         self._reviews = reviews
         self._feedback: tuple[str, ...] = ()
+        self._iterations = 0
 
     def __enter__(self) -> Self:
         return self
@@ -76,13 +78,12 @@ class Scope:
 
         Reserve the worst case of its model call: its input, plus the output you allow it.
         """
-        feedback, self._feedback = self._feedback, ()
         return Turn(
             self._books,
             self._name,
             reserve_tokens=reserve_tokens,
             reserve_cost_usd=reserve_cost_usd,
-            feedback=feedback,
+            take_feedback=self._take_feedback,
         )
 
     def scope(
@@ -110,10 +111,19 @@ class Scope:
         with self._books.lock:
             self._books.require_open(self._name)
             own = name or self._books.next_scope_name()
-            self._books.observe(
-                lambda at_s: ScopeOpened(at_s=at_s, scope=own, parent=self._name, budget=budget)
-            )
+            self._books.open_scope(own, self._name, budget)
         return Scope(self._books, own, None)
+
+    @property
+    def open_scopes(self) -> tuple[Scope, ...]:
+        """The parts directly below that are open: after a resume, those that the dead process had open."""
+        names = self._books.recorder.state.ledger.children(self._name)
+        return tuple(Scope(self._books, name, None) for name in names)
+
+    @property
+    def name(self) -> str:
+        """ "run" for the run itself."""
+        return self._name
 
     def finish(self, answer: str = "") -> None:
         """The work is done: end it as completed. Outside of a turn; inside, use ``turn.finished``."""
@@ -127,6 +137,32 @@ class Scope:
         with self._books.lock:
             self._books.require_open(self._name)
             self._books.observe(lambda at_s: UserSaid(at_s=at_s, scope=self._name, text=text))
+
+    def iteration_ended(
+        self,
+        *,
+        issues: Iterable[str] = (),
+        failing_tests: int = 0,
+        lines_of_code: int | None = None,
+        cost_usd: Decimal | str | float | None = None,
+    ) -> None:
+        """A round of iterating work is over; this is how it stands. Rounds that change nothing are found."""
+        cost = None if cost_usd is None else dollars("cost_usd", cost_usd)
+        with self._books.lock:
+            self._books.require_open(self._name)
+            self._iterations += 1
+            ended = self._iterations - 1
+            self._books.observe(
+                lambda at_s: IterationEnded(
+                    at_s=at_s,
+                    scope=self._name,
+                    iteration=ended,
+                    issues=tuple(issues),
+                    failing_tests=failing_tests,
+                    lines_of_code=lines_of_code,
+                    cost_usd=cost,
+                )
+            )
 
     def grant(self, grant: Grant) -> None:
         """Add to the budget while the run is open. For a scope, only what is left above it."""
@@ -151,8 +187,14 @@ class Scope:
     @property
     def meters(self) -> tuple[Meter, ...]:
         """Every limit that binds here, with what is used of it."""
-        self._books.require_open(self._name)
+        if self._name not in self._books.recorder.state.scopes:
+            self._books.require_open(self._name)
         return meters(self._books.recorder.state, self._name)
+
+    def _take_feedback(self) -> tuple[str, ...]:
+        """What a reviewer wants the agent to know: for the next turn that is really taken, once."""
+        feedback, self._feedback = self._feedback, ()
+        return feedback
 
     def _goes_on_after_review(self, reason: StopReason) -> bool:
         """Have a stop reviewed, if anybody wants to; end for the reason if it stands."""

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from types import MappingProxyType, TracebackType
 
 from endstop.errors import ClosedAccountError, NotEnoughLeftError, ObservationError
-from endstop.events.facts import SignalRejected
 from endstop.guard.books import Books
-from endstop.kernel.amounts import Amounts, dollars
-from endstop.kernel.canonical import action_key
+from endstop.guard.calls import Calls
+from endstop.guard.reply import Reply
+from endstop.kernel.amounts import NOTHING, Amounts, dollars
 from endstop.kernel.limits import LimitKind, whole
 from endstop.kernel.observation import (
     AgentFinished,
-    AssistantSaid,
     CallReserved,
     CallSettled,
     CallStatus,
     ContextMeasured,
-    Observation,
-    SignalGiven,
-    ToolFinished,
     TurnEnded,
     TurnStarted,
-    tool_called,
 )
 from endstop.kernel.outcome import StopReason
-from endstop.kernel.verdict import LastTurn, Noticed, Stop
-from endstop.signals import Signal, parse_reply
+from endstop.kernel.verdict import LastTurn, Stop
+from endstop.signals import Signal
 
 _MOST = 10**12
 
@@ -49,20 +44,21 @@ class Turn:
         *,
         reserve_tokens: int,
         reserve_cost_usd: Decimal | str | float | None,
-        feedback: tuple[str, ...],
+        take_feedback: Callable[[], tuple[str, ...]],
     ) -> None:
-        self._books = books
-        self._scope = scope
         whole("reserve_tokens", reserve_tokens, smallest=0, largest=_MOST)
         cost = Decimal(0) if reserve_cost_usd is None else dollars("reserve_cost_usd", reserve_cost_usd)
+        self._books = books
+        self._scope = scope
         self._asked = Amounts(model_calls=1, tokens=reserve_tokens, cost_usd=cost)
-        self._feedback = feedback
+        self._reserved = NOTHING
+        self._take_feedback = take_feedback
+        self._reply = Reply(books, scope)
+        self._calls = Calls(books, scope)
         self._number: int | None = None
         self._is_over = False
         self._settlements = 0
-        self._calls = 0
         self._closing: LimitKind | None = None
-        self._reserved = self._asked
         self._hints: tuple[str, ...] = ()
 
     def __enter__(self) -> Turn:
@@ -87,7 +83,9 @@ class Turn:
     @property
     def number(self) -> int:
         """Counts from 0: the number of turns taken before this one."""
-        return self._require_open()
+        if self._number is None:
+            raise ObservationError("This turn was not entered", to_do="Enter it with `with guard.turn():`")
+        return self._number
 
     @property
     def is_last(self) -> bool:
@@ -97,13 +95,15 @@ class Turn:
     @property
     def hint(self) -> str | None:
         """What to tell the model now: wrap up, last turn, try otherwise. After all tool results, please."""
-        return "\n".join((*self._feedback, *self._hints)) or None
+        return "\n".join(self._hints) or None
 
     @property
     def max_tokens(self) -> int | None:
         """The most this turn's call may use, input and output, so that the budget holds. None: no limit."""
-        limited = self._books.recorder.state.ledger.left(self._scope, LimitKind.TOKENS, closing=True)
-        return None if limited is None else self._reserved.tokens or int(limited)
+        left = self._books.recorder.state.ledger.left(self._scope, LimitKind.TOKENS, closing=self.is_last)
+        if left is None:
+            return None
+        return self._reserved.tokens if self._asked.tokens else int(left)
 
     @property
     def seconds_left(self) -> float | None:
@@ -116,6 +116,11 @@ class Turn:
         verdict = self._books.verdict(self._scope)
         return verdict.reason if isinstance(verdict, Stop) else None
 
+    @property
+    def signal(self) -> Signal | None:
+        """What the model signalled in this turn, once ``said`` has read it."""
+        return self._reply.signal
+
     def spent(
         self,
         *,
@@ -124,44 +129,37 @@ class Turn:
         cost_usd: Decimal | str | float | None = None,
     ) -> None:
         """What the model call really used. Leave ``cost_usd`` out when it is unknown; zero means free."""
+        whole("input_tokens", input_tokens, smallest=0, largest=_MOST)
+        whole("output_tokens", output_tokens, smallest=0, largest=_MOST)
+        cost = None if cost_usd is None else dollars("cost_usd", cost_usd)
         with self._books.lock:
             turn = self._require_open()
             is_first = self._settlements == 0
-            cost = None if cost_usd is None else dollars("cost_usd", cost_usd)
             is_estimate = cost is None and is_first and self._reserved.cost_usd > 0
             if not is_first:
-                self._reserve_again(turn)
-            reservation = self._reservation
-            self._observed(
-                CallSettled(
-                    at_s=self._books.now_s,
-                    scope=self._scope,
-                    turn=turn,
-                    reservation=reservation,
-                    input_tokens=whole("input_tokens", input_tokens, smallest=0, largest=_MOST),
-                    output_tokens=whole("output_tokens", output_tokens, smallest=0, largest=_MOST),
-                    cost_usd=self._reserved.cost_usd if is_estimate else cost,
-                    model_calls=1 if is_first else 0,
-                    is_estimate=is_estimate,
-                )
+                self._reserve(turn, NOTHING)  # a further report needs a reservation; it is topped up
+            self._settle(
+                turn,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cost_usd=self._reserved.cost_usd if is_estimate else cost,
+                model_calls=1 if is_first else 0,
+                is_estimate=is_estimate,
             )
-            self._settlements += 1
 
-    def said(self, text: str) -> str:
-        """The model's text. Returns it without its signals, as a user should see it."""
-        reply = parse_reply(text)
+    def streamed(self, chunk: str) -> str:
+        """The next piece of a reply that streams. Returns what a user may see of it by now.
+
+        A reply that says one chunk of text over and over is found here: then ``must_stop`` says so. Call
+        ``said()`` when the reply is complete.
+        """
         with self._books.lock:
-            turn = self._require_open()
-            if reply.signal is not None:
-                self._signalled(turn, reply.signal)
-            for extra in reply.extra:
-                self._rejected(turn, extra.type.value, "one signal too many: the first counts")
-            for malformed in reply.malformed:
-                self._rejected(turn, malformed.text, malformed.problem)
-            self._observed(
-                AssistantSaid(at_s=self._books.now_s, scope=self._scope, turn=turn, text=reply.text)
-            )
-        return reply.text
+            return self._reply.streamed(self._require_open(), chunk)
+
+    def said(self, text: str | None = None) -> str:
+        """The model's text; left out, all that was ``streamed``. Returns it without its signals."""
+        with self._books.lock:
+            return self._reply.said(self._require_open(), text)
 
     def refusal(self, tool: str, arguments: object = NO_ARGUMENTS) -> str | None:
         """Ask before running a tool: None if it may run, else what to tell the model instead.
@@ -170,11 +168,7 @@ class Turn:
         """
         with self._books.lock:
             turn = self._require_open()
-            status, why = self._refused(tool, action_key(tool, arguments))
-            if why is None:
-                return None
-            self._answered(turn, tool, arguments, status=status, result=why)
-            return why
+            return self._calls.refusal(turn, tool, arguments, is_last_turn=self.is_last)
 
     def called(
         self,
@@ -194,13 +188,11 @@ class Turn:
         ``changes_something``: it has effects, so what failed before may now work.
         """
         with self._books.lock:
-            turn = self._require_open()
-            status = CallStatus.EXECUTED if ok else CallStatus.FAILED
-            self._answered(
-                turn,
+            self._calls.answered(
+                self._require_open(),
                 tool,
                 arguments,
-                status=status,
+                status=CallStatus.EXECUTED if ok else CallStatus.FAILED,
                 result=result if isinstance(result, str) else repr(result),
                 is_waiting=waiting,
                 is_cursor=cursor,
@@ -211,52 +203,31 @@ class Turn:
         """How large the context of the model call is, for a budget that limits it."""
         with self._books.lock:
             self._require_open()
-            self._observed(ContextMeasured(at_s=self._books.now_s, scope=self._scope, tokens=tokens))
+            self._books.enter(ContextMeasured(at_s=self._books.now_s, scope=self._scope, tokens=tokens))
 
     def finished(self, answer: str = "") -> None:
-        """The model is done by itself: the loop ends after this turn, as completed."""
+        """The model is done by itself: the loop ends after this turn. Its answer is by default what it said."""
         with self._books.lock:
             self._require_open()
-            self._observed(AgentFinished(at_s=self._books.now_s, scope=self._scope, answer=answer))
+            self._books.enter(AgentFinished(at_s=self._books.now_s, scope=self._scope, answer=answer))
 
     def _begin(self) -> None:
         if self._number is not None:
             raise ObservationError("This turn was entered before", to_do="Take a new one with guard.turn()")
         self._books.require_open(self._scope)
-        recorder = self._books.recorder
         verdict = self._books.verdict(self._scope)
         if isinstance(verdict, Stop):
             raise ClosedAccountError(
                 f"The run may not take another turn: {verdict.reason.message}",
                 to_do="Ask may_continue() before each turn; it says no here, and records why",
             )
-        ledger = recorder.state.ledger
         self._closing = verdict.limit if isinstance(verdict, LastTurn) else self._does_not_fit()
-        for kind in (LimitKind.TURNS, LimitKind.MODEL_CALLS):
-            left = ledger.left(self._scope, kind, closing=self.is_last)
-            if left is not None and left < 1:
-                raise NotEnoughLeftError(
-                    f"No {kind.value} are left beside those under way",
-                    to_do="Let the turns that run at the same time end first",
-                )
-        number = recorder.state.scopes[self._scope].turns_started
-        now_s = self._books.now_s
-        started = self._observed(
-            TurnStarted(at_s=now_s, scope=self._scope, turn=number, closing=self._closing)
-        )
-        self._hints = started.hints
-        self._reserved = ledger.fit(self._scope, self._asked, closing=self.is_last)
+        self._reserved = self._fitting()
+        number = self._books.recorder.state.scopes[self._scope].turns_started
+        started = TurnStarted(at_s=self._books.now_s, scope=self._scope, turn=number, closing=self._closing)
+        self._hints = (*self._take_feedback(), *self._books.enter(started).hints)
         self._number = number
-        self._observed(
-            CallReserved(
-                at_s=now_s,
-                scope=self._scope,
-                turn=number,
-                reservation=self._reservation,
-                amounts=self._reserved,
-                closing=self.is_last,
-            )
-        )
+        self._reserve(number, self._reserved)
 
     def _does_not_fit(self) -> LimitKind | None:
         """The limit that makes this the last turn: what it asks for is only there with the finish reserve."""
@@ -267,115 +238,70 @@ class Turn:
                 return kind
         return None
 
+    def _fitting(self) -> Amounts:
+        """What can be reserved of what was asked for; an error if others at work hold all there is."""
+        ledger = self._books.recorder.state.ledger
+        turn_left = ledger.left(self._scope, LimitKind.TURNS, closing=self.is_last)
+        fitting = ledger.fit(self._scope, self._asked, closing=self.is_last)
+        if turn_left == 0 or any(self._asked.of(kind) and not fitting.of(kind) for kind in _NEEDED):
+            raise NotEnoughLeftError(
+                "Nothing is left beside what turns and scopes under way hold",
+                to_do="Let those that run at the same time end first",
+            )
+        return fitting
+
     def _end(self) -> None:
         turn = self._require_open()
-        if not self._books.is_open(self._scope):
-            self._is_over = True  # the run was ended from within the turn; it has settled everything
-            return
-        if self._settlements == 0:
-            self._observed(
-                CallSettled(
-                    at_s=self._books.now_s,
-                    scope=self._scope,
-                    turn=turn,
-                    reservation=self._reservation,
-                    input_tokens=self._reserved.tokens,
-                    cost_usd=self._reserved.cost_usd or None,
-                    model_calls=self._reserved.model_calls,
-                    is_estimate=True,
-                )
-            )
-        self._observed(TurnEnded(at_s=self._books.now_s, scope=self._scope, turn=turn))
         self._is_over = True
+        if not self._books.is_open(self._scope):
+            return  # the run was ended from within the turn; that has settled everything
+        self._reply.cut_off(turn)
+        if self._settlements == 0:
+            self._settle(
+                turn,
+                input_tokens=self._reserved.tokens,
+                cost_usd=self._reserved.cost_usd or None,
+                model_calls=1,
+                is_estimate=True,
+            )
+        self._books.enter(TurnEnded(at_s=self._books.now_s, scope=self._scope, turn=turn))
 
-    @property
-    def _reservation(self) -> str:
-        return f"call:{self._number}.{self._settlements}"
-
-    def _reserve_again(self, turn: int) -> None:
-        """A second settlement in one turn needs a reservation of its own, topped up as it is settled."""
-        self._observed(
+    def _reserve(self, turn: int, amounts: Amounts) -> None:
+        self._books.enter(
             CallReserved(
                 at_s=self._books.now_s,
                 scope=self._scope,
                 turn=turn,
-                reservation=self._reservation,
-                amounts=Amounts(),
+                reservation=f"call:{turn}.{self._settlements}",
+                amounts=amounts,
                 closing=self.is_last,
             )
         )
 
-    def _refused(self, tool: str, key: str) -> tuple[CallStatus, str | None]:
-        if self.is_last:
-            return CallStatus.SKIPPED, "Not run: this is the last turn. Answer with what you have."
-        most = self._books.tool_calls_per_turn(self._scope)
-        if most is not None and self._calls >= most:
-            return CallStatus.SKIPPED, f"Not run: at most {most} tool calls per turn. Ask again next turn."
-        if self._books.recorder.state.scopes[self._scope].watch.is_tripped(tool, key):
-            return CallStatus.TRIPPED, (
-                f"Not run: {tool} failed the same way too often with these arguments. Try something else."
-            )
-        return CallStatus.EXECUTED, None
-
-    def _answered(
+    def _settle(
         self,
         turn: int,
-        tool: str,
-        arguments: object,
         *,
-        status: CallStatus,
-        result: str,
-        is_waiting: bool = False,
-        is_cursor: bool = False,
-        changes_something: bool = False,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        cost_usd: Decimal | None,
+        model_calls: int,
+        is_estimate: bool,
     ) -> None:
-        self._calls += 1
-        call = f"{turn + 1}.{self._calls}"
-        now_s = self._books.now_s
-        called = tool_called(
-            at_s=now_s,
-            scope=self._scope,
-            turn=turn,
-            call=call,
-            tool=tool,
-            arguments=arguments,
-            is_cursor=is_cursor,
-        )
-        self._observed(called)
-        self._observed(
-            ToolFinished(
-                at_s=now_s,
-                scope=self._scope,
-                turn=turn,
-                call=call,
-                tool=tool,
-                key=called.key,
-                status=status,
-                result=result,
-                is_waiting=is_waiting,
-                is_cursor=is_cursor,
-                changes_something=changes_something,
-            )
-        )
-
-    def _signalled(self, turn: int, signal: Signal) -> None:
-        self._observed(
-            SignalGiven(
+        self._books.enter(
+            CallSettled(
                 at_s=self._books.now_s,
                 scope=self._scope,
                 turn=turn,
-                type=signal.type.value,
-                confidence=signal.confidence,
-                reason=signal.reason,
-                fields=signal.fields,
+                reservation=f"call:{turn}.{self._settlements}",
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                cost_usd=cost_usd,
+                model_calls=model_calls,
+                is_estimate=is_estimate,
             )
         )
-
-    def _rejected(self, turn: int, text: str, problem: str) -> None:
-        self._books.note(SignalRejected(scope=self._scope, turn=turn, text=text, problem=problem))
-
-    def _observed(self, observation: Observation) -> Noticed:
-        return self._books.recorder.observe(observation, time=self._books.unix_s)
+        self._settlements += 1
 
     def _require_open(self) -> int:
         if self._number is None or self._is_over:
@@ -385,3 +311,6 @@ class Turn:
                 to_do="Report inside `with guard.turn() as turn:`",
             )
         return self._number
+
+
+_NEEDED = (LimitKind.MODEL_CALLS, LimitKind.TOKENS, LimitKind.COST_USD)

@@ -326,10 +326,11 @@ def _require_grantable(account: Account, kind: LimitKind, grant: Grant) -> None:
         )
     before = account.granted_s if kind is LimitKind.SECONDS else account.granted.of(kind)
     cap = float(first) * account.budget.grant_cap
+    most = int(cap) if isinstance(first, int) else cap
     if float(before) + float(more) > cap:
         raise GrantRefusedError(
             f"{shown(kind, more)} more {kind.value} would pass the cap on grants: {shown(kind, before)} "
-            f"granted so far, {shown(kind, cap)} in all",
+            f"granted so far, {shown(kind, most)} in all",
             allowed=f"at most {account.budget.grant_cap:g} times the first limit, all grants together",
             to_do="Grant less, or start a new run with a larger budget",
         )

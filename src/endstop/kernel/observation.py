@@ -263,8 +263,11 @@ def tool_called(
 
 
 def used_amounts(settled: CallSettled, cost_usd: Decimal) -> Amounts:
-    """The entry a settled call makes in the ledger."""
-    tokens = settled.input_tokens + settled.output_tokens
-    if not tokens and not settled.model_calls and not cost_usd:
+    """The entry a settled call makes in the ledger.
+
+    A call counts as one token at least, whatever its report says: so a token limit ends every run.
+    """
+    tokens = max(settled.input_tokens + settled.output_tokens, settled.model_calls)
+    if not tokens and not cost_usd:
         return NOTHING
     return Amounts(model_calls=settled.model_calls, tokens=tokens, cost_usd=cost_usd)

@@ -1,0 +1,72 @@
+"""The reply of one turn: its text, whole or as it streams, and the signal in it."""
+
+from __future__ import annotations
+
+from endstop.events.facts import SignalRejected
+from endstop.guard.books import Books
+from endstop.kernel.detectors import RepeatedChunk
+from endstop.kernel.observation import AssistantSaid, ReplyRepeated, SignalGiven
+from endstop.signals import Signal, SignalStream, parse_reply
+
+
+class Reply:
+    """Reads what the model says in one turn, and records it."""
+
+    def __init__(self, books: Books, scope: str) -> None:
+        self.signal: Signal | None = None
+        self._books = books
+        self._scope = scope
+        self._stream = SignalStream()
+        self._repeats = RepeatedChunk(books.recorder.started.config.thresholds)
+        self._streamed: list[str] = []
+
+    def streamed(self, turn: int, chunk: str) -> str:
+        """Take the next piece; what a user may see of the reply by now."""
+        self._streamed.append(chunk)
+        found = self._repeats.feed(chunk)
+        if found is not None:
+            repeated = ReplyRepeated(
+                at_s=self._books.now_s, scope=self._scope, turn=turn, chunk=found.chunk, times=found.times
+            )
+            self._books.enter(repeated)
+        return self._stream.feed(chunk)
+
+    def said(self, turn: int, text: str | None = None, *, is_cut_off: bool = False) -> str:
+        """Take the whole reply, by default what was streamed; the text without its signals."""
+        reply = parse_reply("".join(self._streamed) if text is None else text)
+        self._streamed.clear()
+        if reply.signal is not None:
+            self.signal = reply.signal
+            self._books.enter(
+                SignalGiven(
+                    at_s=self._books.now_s,
+                    scope=self._scope,
+                    turn=turn,
+                    type=reply.signal.type.value,
+                    confidence=reply.signal.confidence,
+                    reason=reply.signal.reason,
+                    fields=reply.signal.fields,
+                )
+            )
+        for extra in reply.extra:
+            self._rejected(turn, extra.type.value, "one signal too many: the first counts")
+        for malformed in reply.malformed:
+            self._rejected(turn, malformed.text, malformed.problem)
+        self._books.enter(
+            AssistantSaid(
+                at_s=self._books.now_s,
+                scope=self._scope,
+                turn=turn,
+                text=reply.text,
+                is_cut_off=is_cut_off,
+            )
+        )
+        return reply.text
+
+    def cut_off(self, turn: int) -> None:
+        """The turn is over: what was streamed and never said is kept, as cut off."""
+        if self._streamed:
+            self.said(turn, is_cut_off=True)
+
+    def _rejected(self, turn: int, text: str, problem: str) -> None:
+        self._books.note(SignalRejected(scope=self._scope, turn=turn, text=text, problem=problem))
