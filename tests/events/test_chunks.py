@@ -141,7 +141,9 @@ def test_chunks_come_in_the_order_of_the_record(run: Recorded) -> None:
 
 def read_on(facts: list[Fact] | tuple[Fact, ...], last: Chunk | None) -> list[Chunk]:
     """What somebody is sent who has seen everything up to ``last`` and asks for what follows."""
-    return [chunk for chunk in chunks(facts) if last is None or chunk.seq > last.seq]
+    return [
+        chunk for chunk in chunks(facts) if last is None or (chunk.seq, chunk.part) > (last.seq, last.part)
+    ]
 
 
 @pytest.mark.guarantee("I1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import endstop as es
-from endstop.kernel.outcome import TRUNCATED_NOTE, UNABLE_ANSWER, StopRule
+from endstop.kernel.outcome import TRUNCATED_NOTE, StopRule
 from endstop.testing import FakeClock
 
 
@@ -146,13 +146,13 @@ def test_a_forced_completion_keeps_all_text_and_says_so() -> None:
 
 
 @pytest.mark.guarantee("A5")
-def test_text_that_is_only_a_signal_is_no_answer() -> None:
+def test_a_chat_that_said_nothing_but_a_signal_was_unable_to_complete() -> None:
     guard = es.Guard(es.Budget(turns=1))
     with guard.turn() as turn:
-        turn.said("")
+        turn.said('<signal type="stuck"></signal>')
     guard.may_continue()
-    assert isinstance(guard.outcome, es.Stopped)
-    assert UNABLE_ANSWER == "[Unable to complete: budget limit reached]"
+    assert isinstance(guard.outcome, es.Forced)
+    assert guard.outcome.answer == "[Unable to complete: budget limit reached]"
 
 
 @pytest.mark.guarantee("A5", "A12")

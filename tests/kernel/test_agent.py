@@ -39,6 +39,15 @@ def test_a_state_takes_no_further_fields_and_no_positions() -> None:
 
 
 @pytest.mark.guarantee("F2")
+def test_a_new_state_has_used_and_seen_nothing() -> None:
+    state = AgentState()
+    assert (state.turn, state.tokens_used, state.elapsed_s, state.stale_turns) == (0, 0, 0.0, 0)
+    assert (state.start_time_s, state.now_s, state.idle_s) == (0.0, 0.0, 0.0)
+    assert (state.user, state.project, state.termination_reason, state.closing) == (None,) * 4
+    assert (state.recent_actions, state.findings, state.meters) == ((), (), ())
+
+
+@pytest.mark.guarantee("F2")
 def test_a_state_shows_everything_that_the_requirements_name() -> None:
     config = AgentConfig(budget=Budget(turns=5))
     state = AgentState(
@@ -77,7 +86,7 @@ def test_the_percent_of_each_limit_is_derived() -> None:
         )
     )
     assert state.percent == {LimitKind.TURNS: 70.0, LimitKind.TOKENS: 33.3}
-    assert state.percent["turns"] == 70.0  # pyright: ignore[reportArgumentType] - as a policy may write it
+    assert state.percent["turns"] == 70.0
     assert AgentState().percent == {}
 
 
@@ -125,6 +134,11 @@ def test_the_default_budget_is_that_of_the_settings() -> None:
         "tool_calls_per_turn": 10,
         "parallel_tools": 3,
     }
+
+
+@pytest.mark.guarantee("B6")
+def test_an_agent_need_not_use_tools_unless_told_so() -> None:
+    assert AgentConfig().must_use_tools is False
 
 
 @pytest.mark.guarantee("B8")

@@ -2,6 +2,7 @@
 
 from dataclasses import FrozenInstanceError
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -53,6 +54,7 @@ def test_the_amount_of_a_kind_is_zero_for_what_is_never_spent(kind: LimitKind, a
         ("1e2", "100"),
         ("-0", "0"),
         (0, "0"),
+        (10**9, "1000000000"),
     ],
 )
 def test_money_is_taken_as_decimal_text_whole_number_or_float(given_as: Any, kept: str) -> None:
@@ -102,6 +104,7 @@ def test_a_cost_is_kept_to_a_millionth_of_a_millionth_rounded_up(
         "$0.50",
         None,
         [1],
+        Fraction(1),
     ],
 )
 def test_what_is_not_an_amount_of_money_is_refused(bad: Any) -> None:

@@ -249,6 +249,11 @@ def test_a_finish_reserve_outside_its_bounds_is_refused_by_name(value: Any) -> N
     assert str(caught.value).startswith(f"finish_reserve is {value!r}. Allowed: a number from 0 to 0.5.")
 
 
+@pytest.mark.guarantee("A4", "A8")
+def test_a_twentieth_is_held_back_and_three_times_a_limit_may_be_granted_unless_told_otherwise() -> None:
+    assert (Budget().finish_reserve, Budget().grant_cap) == (0.05, 3.0)
+
+
 @pytest.mark.guarantee("A8")
 @pytest.mark.parametrize("value", [-0.01, 100.01, float("nan"), float("inf"), True, "3", None])
 def test_a_grant_cap_outside_its_bounds_is_refused_by_name(value: Any) -> None:

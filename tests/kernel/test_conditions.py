@@ -58,6 +58,7 @@ def standing(
         (turns(30), standing(turn=30), "30 of 30 turns taken"),
         (turns(30), standing(turn=31), "31 of 30 turns taken"),
         (tokens(1_000), standing(tokens_used=999), None),
+        (tokens(1_000), standing(tokens_used=1_000), "1,000 of 1,000 tokens used"),
         (tokens(1_000), standing(tokens_used=1_234), "1,234 of 1,000 tokens used"),
         (cost_usd("0.50"), standing(cost="0.499999"), None),
         (cost_usd("0.50"), standing(cost="0.5"), "$0.50 of $0.50 spent"),
@@ -65,6 +66,7 @@ def standing(
         (seconds(60), standing(elapsed_s=60.0), "60.0 of 60 seconds passed"),
         (seconds(0.5), standing(elapsed_s=0.75), "0.8 of 0.5 seconds passed"),
         (idle(60), standing(idle_s=59.9), None),
+        (idle(60), standing(idle_s=60.0), "nothing happened for 60.0 seconds"),
         (idle(60), standing(idle_s=61.25), "nothing happened for 61.2 seconds"),
         (no_progress(3), standing(stale_turns=2), None),
         (no_progress(3), standing(stale_turns=3), "3 turns in a row brought nothing new"),
@@ -143,6 +145,13 @@ def test_conditions_are_plain_values() -> None:
     assert idle(60) == Idle(at_least=60.0)
     assert no_progress(3) == NoProgress(turns=3)
     assert len({turns(3), turns(3), turns(4)}) == 2
+
+
+@pytest.mark.parametrize(("make", "largest"), [(turns, 10**6), (tokens, 10**12), (no_progress, 1_000)])
+def test_a_count_can_be_as_large_as_a_limit_and_not_one_larger(make: Any, largest: int) -> None:
+    make(largest)
+    with pytest.raises(InvalidValueError, match=f"to {largest:,}"):
+        make(largest + 1)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 10**13, 1.0, float("nan"), float("inf"), True, "30", None])

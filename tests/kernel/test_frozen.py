@@ -101,6 +101,16 @@ def test_values_may_nest_twenty_levels_and_no_further() -> None:
 
 
 @pytest.mark.guarantee("F2")
+def test_lists_nest_no_further_than_mappings() -> None:
+    items: list[object] = []
+    for _ in range(20):
+        items = [items]
+    with pytest.raises(InvalidValueError, match="nested too deep"):
+        frozen_json("extensions", {"items": items})
+    assert frozen_json("extensions", {"items": items[0]})
+
+
+@pytest.mark.guarantee("F2")
 def test_a_value_that_contains_itself_is_refused_and_not_followed_for_ever() -> None:
     around: dict[str, object] = {}
     around["again"] = around

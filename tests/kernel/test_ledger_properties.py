@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, event, settings
+from hypothesis import HealthCheck, event, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -310,36 +310,33 @@ LedgerMachine.TestCase.settings = settings(
 TestLedgerInAnyOrder = pytest.mark.guarantee("A6", "A7", "A8")(LedgerMachine.TestCase)
 
 
+REACHED = {
+    *("reserve", "reserve what fits", "top up", "settle", "settle a part", "overrun"),
+    *("grant", "carve beside a sibling", "close"),
+    *(f"carve at depth {depth}" for depth in range(1, DEEPEST + 1)),
+    "reserve refused: NotEnoughLeftError",
+    "reserve refused: LedgerError",
+    "reserve refused: ClosedAccountError",
+    "top up refused: NotEnoughLeftError",
+    "top up refused: UnknownReservationError",
+    "settle refused: OverReservationError",
+    "settle refused: UnknownReservationError",
+    "grant refused: GrantRefusedError",
+    "grant refused: NotEnoughLeftError",
+    "carve refused: NotEnoughLeftError",
+    "carve refused: ClosedAccountError",
+    "close refused: LedgerError",
+    "close refused: ClosedAccountError",
+}
+
+
 def test_the_random_entries_reach_every_kind_of_refusal_and_ending() -> None:
     class CountedMachine(LedgerMachine):
         seen: ClassVar[Counter[str]] = Counter()
 
-    run_state_machine_as_test(  # pyright: ignore[reportUnknownMemberType]
-        CountedMachine,
-        settings=settings(
-            max_examples=150,
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=[HealthCheck.too_slow],
-        ),
-    )
-    expected = {
-        *("reserve", "reserve what fits", "top up", "settle", "settle a part", "overrun"),
-        *("grant", "carve beside a sibling", "close"),
-        *(f"carve at depth {depth}" for depth in range(1, DEEPEST + 1)),
-        "reserve refused: NotEnoughLeftError",
-        "reserve refused: LedgerError",
-        "reserve refused: ClosedAccountError",
-        "top up refused: NotEnoughLeftError",
-        "top up refused: UnknownReservationError",
-        "settle refused: OverReservationError",
-        "settle refused: UnknownReservationError",
-        "grant refused: GrantRefusedError",
-        "grant refused: NotEnoughLeftError",
-        "carve refused: NotEnoughLeftError",
-        "carve refused: ClosedAccountError",
-        "close refused: LedgerError",
-        "close refused: ClosedAccountError",
-    }
-    assert expected - CountedMachine.seen.keys() == set()
+    few = settings(LedgerMachine.TestCase.settings, max_examples=40, database=None)
+    for batch in range(10):
+        run_state_machine_as_test(seed(batch)(CountedMachine), settings=few)  # pyright: ignore[reportUnknownMemberType]
+        if CountedMachine.seen.keys() >= REACHED:
+            break
+    assert REACHED - CountedMachine.seen.keys() == set()

@@ -196,6 +196,7 @@ def test_what_remains_is_never_below_zero() -> None:
         (LimitKind.SECONDS, 61.0, 60.0, "61 s/60 s"),
         (LimitKind.SECONDS, 9.5, 3_600.0, "9.5 s/3,600 s"),
         (LimitKind.SECONDS, 2.0, 2.5, "2 s/2.5 s"),
+        (LimitKind.SECONDS, 9.9, 10.4, "9.9 s/10 s"),
     ],
 )
 def test_a_meter_reads_as_people_write_it(kind: LimitKind, used: Number, maximum: Number, text: str) -> None:
@@ -208,7 +209,11 @@ def test_a_meter_reads_as_people_write_it(kind: LimitKind, used: Number, maximum
         ("0", "0.00"),
         ("0.5", "0.50"),
         ("0.12", "0.12"),
+        ("1", "1.00"),
+        ("1.239", "1.24"),
         ("1234567.891", "1,234,567.89"),
+        ("0.1234567", "0.123457"),
+        ("0.9999999", "1.00"),
         ("0.0123", "0.0123"),
         ("0.000001", "0.000001"),
     ],

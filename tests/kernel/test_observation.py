@@ -10,6 +10,7 @@ from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import (
     CallSettled,
     CallStatus,
+    CancelRequested,
     ToolFinished,
     TurnStarted,
     tool_called,
@@ -61,12 +62,34 @@ def test_broken_arguments_can_be_reported_too() -> None:
             Amounts(cost_usd=Decimal("0.5")),
         ),
         (CallSettled(at_s=0.0, turn=0, reservation="call", model_calls=0), Decimal(0), NOTHING),
+        (
+            CallSettled(at_s=0.0, turn=0, reservation="call", model_calls=2, input_tokens=1),
+            Decimal(0),
+            Amounts(model_calls=2, tokens=2),
+        ),
     ],
 )
-def test_a_settled_call_is_entered_with_its_call_its_tokens_and_its_cost(
+def test_a_settled_call_is_entered_with_its_calls_its_cost_and_a_token_for_each_call_at_least(
     settled: CallSettled, cost: Decimal, entry: Amounts
 ) -> None:
     assert used_amounts(settled, cost) == entry
+
+
+def test_what_is_left_out_of_an_observation_means_the_ordinary_case() -> None:
+    settled = CallSettled(at_s=0.0, turn=0, reservation="call")
+    assert (settled.model_calls, settled.is_final, settled.is_estimate, settled.cost_usd) == (
+        1,
+        True,
+        False,
+        None,
+    )
+    finished = ToolFinished(at_s=0.0, turn=0, call="1.1", tool="run", key="k")
+    assert finished.status is CallStatus.EXECUTED
+    assert (finished.is_waiting, finished.is_cursor, finished.changes_something) == (False, False, False)
+    called = tool_called(at_s=0.0, turn=0, call="1.1", tool="run", arguments={})
+    assert not called.is_cursor
+    assert not CancelRequested(at_s=0.0, by="ada").after_turn
+    assert TurnStarted(at_s=0.0, turn=0).closing is None
 
 
 def test_observations_cannot_be_changed() -> None:

@@ -31,7 +31,7 @@ EMPTY = tuple(
 )
 
 LOOPING = Finding(pattern=Pattern.IDENTICAL_CALL, message="The same call 3 times.", advice="Stop.", times=3)
-FAILING = Finding(pattern=Pattern.ERROR_STREAK, message="3 errors in a row.", advice="Stop.", times=3)
+FAILING = Finding(pattern=Pattern.ERROR_STREAK, message="3 errors in a row", advice="Stop.", times=3)
 
 RANKED = [
     (StopRule.CANCELLED, "Cancelled."),

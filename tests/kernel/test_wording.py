@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from endstop.kernel.limits import LimitKind, Meter, Number
-from endstop.kernel.wording import approaching, closed_in, completed_at, last_turn, reached
+from endstop.kernel.wording import approaching, closed_in, completed_at, last_turn, reached, sentence
 
 
 def meter(kind: LimitKind, used: Number, maximum: Number) -> Meter:
@@ -36,6 +36,14 @@ def test_the_warning_of_seven_turns_of_ten_is_word_for_word_that_of_the_requirem
     assert (
         approaching(SEVEN_OF_TEN) == "Approaching iteration limit (7/10). Consider wrapping up your response."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [("Done", "Done."), ("Done.", "Done."), ("Done!", "Done!"), ("Done?", "Done?"), ("Done…", "Done…")],
+)
+def test_a_sentence_ends_once(text: str, ended: str) -> None:
+    assert sentence(text) == ended
 
 
 @pytest.mark.guarantee("A3", "I2")

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import assert_never
 
-from endstop.errors import EndstopError, RecordError
+from endstop.errors import RecordError
 from endstop.events.codec import require_next
 from endstop.events.facts import Fact, RunStarted
-from endstop.events.recorder import Recorder, replay
+from endstop.events.rejudge import difference_on_replay
 from endstop.events.summary import summarise
 from endstop.kernel.amounts import NOTHING, SPENT_KINDS, Amounts
 from endstop.kernel.budget import Budget
@@ -26,14 +27,13 @@ from endstop.kernel.observation import (
     CallSettled,
     Observation,
     RunEnded,
+    ScopeEnded,
     ScopeOpened,
     ToolCalled,
     ToolFinished,
     TurnStarted,
     used_amounts,
 )
-from endstop.kernel.outcome import Forced, Stopped
-from endstop.kernel.verdict import Stop
 
 TIME_TOLERANCE_S = 0.5
 """From a time limit to the end of a run there may be this much: a stop has to be carried out, too (A11)."""
@@ -120,6 +120,8 @@ def _calls_answered(record: Sequence[Fact]) -> Check:
                 if unanswered.pop((scope, call), None) is None:
                     problems.append(f"{call} has a result too many")
                 answered.add((scope, call))
+            case ScopeOpened(scope=scope):
+                answered -= {one for one in answered if one[0] == scope}  # it counts its calls anew
             case _:
                 pass
     problems += [f"{call} has no result" for _, call in unanswered]
@@ -154,6 +156,9 @@ def _within_limits(record: Sequence[Fact]) -> Check:
     name = "spending never passed limit plus grants"
     books: dict[str, _Sums] = {}
     for fact in record:
+        problem = _misplaced(books, fact)
+        if problem is not None:
+            return Check(name=name, holds=False, detail=f"{problem} at fact {fact.seq}")
         touched = _entered(books, fact)
         for scope in touched:
             problem = books[scope].broken()
@@ -166,6 +171,18 @@ def _within_limits(record: Sequence[Fact]) -> Check:
     return Check(name=name, holds=True, detail=detail)
 
 
+def _misplaced(books: dict[str, _Sums], fact: Fact) -> str | None:
+    """What is wrong with the scope of a fact, if it is not open, or opened where it cannot be."""
+    payload = fact.payload
+    if isinstance(payload, ScopeOpened):
+        if payload.scope in books:
+            return f"{payload.scope!r} was opened while it was open"
+        return None if payload.parent in books else f"{payload.parent!r}, the parent, is not open"
+    if isinstance(payload, Observation) and payload.scope not in books:
+        return f"{payload.scope!r} is not open"
+    return None
+
+
 def _entered(books: dict[str, _Sums], fact: Fact) -> list[str]:
     """Add one fact to the books of its scope and all above; the scopes it touched."""
     payload = fact.payload
@@ -174,6 +191,9 @@ def _entered(books: dict[str, _Sums], fact: Fact) -> list[str]:
         return []
     if isinstance(payload, ScopeOpened):
         books[payload.scope] = _Sums(budget=payload.budget, parent=payload.parent)
+        return []
+    if isinstance(payload, ScopeEnded):
+        del books[payload.scope]
         return []
     if isinstance(payload, BudgetGranted):
         own = books[payload.scope]
@@ -196,6 +216,8 @@ def _entered(books: dict[str, _Sums], fact: Fact) -> list[str]:
                 held = sums.reserved.pop((payload.scope, reservation), NOTHING)
                 if not is_final:
                     sums.reserved[payload.scope, reservation] = held.minus(used)
+            case _:
+                assert_never(payload)
     return lineage
 
 
@@ -219,33 +241,7 @@ def _within_time(record: Sequence[Fact]) -> Check:
 
 
 def _same_again(record: Sequence[Fact], detectors: tuple[Detector, ...] | None) -> Check:
-    name = "replaying the record gives the same verdicts"
-    try:
-        recorder = replay(record[:-1], detectors=detectors)
-        problem = _ending_differs(recorder, record[-1])
-        if isinstance(record[-1].payload, Observation):
-            recorder.observe(record[-1].payload, time=record[-1].time)
-    except EndstopError as error:
-        return Check(name=name, holds=False, detail=str(error))
-    if problem is not None:
-        return Check(name=name, holds=False, detail=problem)
-    for before, after in zip(record, recorder.facts, strict=False):
-        if before.payload != after.payload:
-            return Check(
-                name=name, holds=False, detail=f"fact {before.seq} is {before.type}, now {after.type}"
-            )
-    if len(recorder.facts) != len(record):
-        return Check(name=name, holds=False, detail=f"{len(record)} facts became {len(recorder.facts)}")
-    return Check(name=name, holds=True)
-
-
-def _ending_differs(recorder: Recorder, last: Fact) -> str | None:
-    """What is wrong with the rule a run was ended by, if the governor would not end it by that rule."""
-    if not isinstance(last.payload, RunEnded) or not isinstance(last.payload.outcome, Forced | Stopped):
-        return None
-    reason = last.payload.outcome.reason
-    verdict = recorder.verdict(at_s=last.payload.at_s)
-    now = verdict.reason.rule.value if isinstance(verdict, Stop) else "go on"
-    return (
-        None if now == reason.rule.value else f"it was ended by {reason.rule.value}, now the verdict is {now}"
+    problem = difference_on_replay(record, detectors)
+    return Check(
+        name="replaying the record gives the same verdicts", holds=problem is None, detail=problem or ""
     )

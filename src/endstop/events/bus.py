@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from endstop.errors import InvalidValueError
 from endstop.events.facts import Fact
+from endstop.kernel.limits import whole
 
 DEFAULT_CAPACITY = 1_000
 
@@ -73,8 +73,7 @@ class Bus:
         self, *types: str, capacity: int = DEFAULT_CAPACITY, wake: Wake | None = None
     ) -> Subscription:
         """Listen to these types (``"budget"`` means all that begin with it), or to everything."""
-        if isinstance(capacity, bool) or not 1 <= capacity <= 1_000_000:
-            raise InvalidValueError("capacity", capacity, allowed="a whole number from 1 to 1,000,000")
+        whole("capacity", capacity, smallest=1, largest=1_000_000)
         subscription = Subscription(self, types=types, capacity=capacity, wake=wake)
         self._subscriptions = (*self._subscriptions, subscription)
         return subscription

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import assert_never
 
 from endstop.events.facts import Fact, SourceCited, Thought
 from endstop.events.plain import written
@@ -56,11 +57,18 @@ class SystemType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """One thing to show. ``seq`` is the fact it comes from: who has seen it asks for what follows."""
+    """One thing to show. Who has seen it asks for what follows its ``id``."""
 
     seq: int
+    """The fact it comes from."""
+    part: int = 0
+    """Which of the chunks of that fact it is."""
     type: ChunkType
     data: dict[str, object]
+
+    @property
+    def id(self) -> str:
+        return f"{self.seq}.{self.part}"
 
     def to_json(self) -> dict[str, object]:
         return {"type": self.type.value, **self.data}
@@ -166,9 +174,11 @@ def _finding_chunk(fact: Fact, finding: Finding) -> Chunk:
 
 
 def _ending_chunks(fact: Fact, outcome: Ending) -> Iterator[Chunk]:
+    done = _chunk(fact, ChunkType.DONE, **_done_data(outcome))
     if isinstance(outcome, Failed):
         yield _chunk(fact, ChunkType.ERROR, code=outcome.code, message=outcome.message)
-    yield _chunk(fact, ChunkType.DONE, **_done_data(outcome))
+        done = replace(done, part=1)
+    yield done
 
 
 def _done_data(outcome: Ending) -> dict[str, object]:
@@ -191,4 +201,6 @@ def _done_data(outcome: Ending) -> dict[str, object]:
             data.update(answer=answer, reason=f"Cancelled by {by}.")
         case Failed(message=message, answer=answer):
             data.update(answer=answer, reason=message)
+        case _:
+            assert_never(outcome)
     return data

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import cast
 
 from endstop.errors import FactOrderError, MalformedFactError, NewerFactError, RecordError, UnknownFactError
@@ -37,7 +38,7 @@ def to_json(fact: Fact) -> dict[str, object]:
 def decode(line: str | bytes) -> Fact:
     """A fact from one line of JSON, or a ``RecordError`` that says what is wrong with it."""
     try:
-        value: object = json.loads(line)
+        value: object = json.loads(line, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise MalformedFactError(
             f"Not a line of JSON: {_cut(line)} ({error})",
@@ -67,6 +68,7 @@ def from_json(value: dict[str, object]) -> Fact:
                 to_do="It may come from a newer Endstop, or from something else altogether",
             )
         payload = cast("Payload", read(PAYLOAD_OF_TYPE[name], value["payload"], "payload"))
+        actual = type_of(payload)
         fact = Fact(
             run_id=read(str, value["run_id"], "run_id"),
             seq=read(int, value["seq"], "seq"),
@@ -78,8 +80,8 @@ def from_json(value: dict[str, object]) -> Fact:
         raise MalformedFactError(f"A fact has no {error}", allowed="all fields of a fact") from None
     except (Unreadable, RecursionError) as error:
         raise MalformedFactError(f"A fact cannot be read: {error}") from None
-    if type_of(payload) != name:
-        raise MalformedFactError(f"A fact says {name!r} but holds {type_of(payload)!r}")
+    if actual != name:
+        raise MalformedFactError(f"A fact says {name!r} but holds {actual!r}")
     return fact
 
 
@@ -128,6 +130,13 @@ def require_next(previous: Fact | None, fact: Fact) -> None:
             allowed=f"fact {expected} next",
             to_do="Order the facts by seq and leave none out",
         )
+
+
+def _finite(text: str) -> float:
+    """The number a text stands for. NaN and the infinities are no JSON."""
+    if not isfinite(number := float(text)):
+        raise ValueError(f"{text[:40]} is no finite number")
+    return number
 
 
 def _cut(line: str | bytes) -> str:

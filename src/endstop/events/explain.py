@@ -9,8 +9,10 @@ from typing import assert_never
 from endstop.events.facts import Fact
 from endstop.events.summary import Summary, summarise
 from endstop.kernel.finding import Evidence, Finding
-from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Meter
+from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Meter, shown
 from endstop.kernel.outcome import (
+    TRUNCATED_NOTE,
+    UNABLE_ANSWER,
     Abandoned,
     Cancelled,
     Completed,
@@ -47,11 +49,13 @@ class Explanation:
 def explain(facts: Iterable[Fact]) -> Explanation:
     """Why the run of this record stopped, or how it stands while it has not."""
     summary = summarise(facts)
-    spent = tuple(_used(meter) for meter in summary.meters) or (str(summary.usage),)
+    spent = tuple(_used(meter, summary) for meter in summary.meters) or (str(summary.usage),)
     if summary.ending is None:
         return Explanation(
             headline=f"The run has not ended: {summary.usage}.",
-            why="Nothing has stopped it so far.",
+            why="Nothing has stopped it so far."
+            if summary.waits_for is None
+            else f"It waits for a person: {summary.waits_for}",
             evidence=_evidence_of(summary.findings[-1].finding) if summary.findings else (),
             spent=spent,
         )
@@ -59,7 +63,7 @@ def explain(facts: Iterable[Fact]) -> Explanation:
     finding = reason.finding if reason is not None else None
     return Explanation(
         headline=_headline(summary.ending, summary),
-        why=_why(summary.ending),
+        why=_why(summary.ending, summary),
         evidence=_evidence_of(finding) if finding else (),
         spent=spent,
         kept=_kept(summary.ending),
@@ -103,10 +107,12 @@ def _named(reason: StopReason) -> str:
     return _RULE_NAMES.get(reason.rule, reason.rule.value)
 
 
-def _why(ending: Ending) -> str:
+def _why(ending: Ending, summary: Summary) -> str:
     match ending:
         case Completed(warnings=warnings):
-            return " ".join(warnings) or "The agent finished by itself, inside its budget."
+            past = [meter for meter in summary.meters if meter.used > meter.maximum]
+            where = "though past its budget" if past else "inside its budget"
+            return " ".join(warnings) or f"The agent finished by itself, {where}."
         case Forced(reason=reason) | Stopped(reason=reason):
             return reason.message
         case Abandoned(reason=reason):
@@ -129,21 +135,28 @@ def evidence_line(evidence: Evidence) -> str:
     return f"turn {evidence.turn + 1}{call}: {evidence.what}"
 
 
-def _used(meter: Meter) -> str:
+def _used(meter: Meter, summary: Summary) -> str:
+    if meter.kind is LimitKind.COST_USD and summary.usage.unknown_cost_calls:
+        return f"cost: {summary.usage.cost_shown}, of {shown(meter.kind, meter.maximum)}"
     name = meter.kind.value.replace("_", " ") if meter.kind is not LimitKind.COST_USD else "cost"
     return f"{name}: {meter.shown} ({meter.percent:g} %)"
 
 
 def _kept(ending: Ending) -> str:
     match ending:
-        case Forced(answer=answer) | Cancelled(answer=answer) | Failed(answer=answer) if answer:
-            return f"Kept: all text so far ({len(answer):,} characters), and the record of every turn."
+        case Forced(answer=answer) | Cancelled(answer=answer) | Failed(answer=answer) if _own(answer):
+            return f"Kept: all text so far ({len(_own(answer)):,} characters), and the record of every turn."
         case Completed():
             return ""
         case Abandoned(checkpoint=str() as checkpoint):
             return f"Kept: {checkpoint}, and the record of every turn."
         case _:
             return "Kept: the record of every turn."
+
+
+def _own(answer: str) -> str:
+    """An answer without what was added to it."""
+    return "" if answer == UNABLE_ANSWER else answer.removesuffix(f"\n\n{TRUNCATED_NOTE}")
 
 
 def _to_do(ending: Ending) -> str:

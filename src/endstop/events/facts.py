@@ -208,9 +208,9 @@ def type_of(payload: Payload) -> str:
     """The dotted name of a payload's kind of fact."""
     match payload:
         case noticed.LimitWarned(limit_type=kind):
-            return f"budget.{_LIMIT_WORDS[kind]}.warning"
+            return f"budget.{_LIMIT_WORDS.get(kind, kind.value)}.warning"
         case noticed.LimitExceeded(limit_type=kind):
-            return f"budget.{_LIMIT_WORDS[kind]}.exceeded"
+            return f"budget.{_LIMIT_WORDS.get(kind, kind.value)}.exceeded"
         case noticed.FindingReported(finding=finding):
             if finding.pattern is Pattern.FAILING_CALL:
                 return "tool.tripped"

@@ -11,6 +11,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cache
+from math import isfinite
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -96,6 +97,8 @@ def _union_reader(members: tuple[Any, ...]) -> _Reader:
         if is_dataclass(member):
             classes[cast("type", member).__name__] = _reader(member)
     scalars = [_reader(member) for member in members if not is_dataclass(member) and member is not NoneType]
+    if len(scalars) == 1 and not classes:
+        return _optional_reader(scalars[0])
 
     def read_union(value: object, place: str) -> object:
         if value is None and NoneType in members:
@@ -104,17 +107,26 @@ def _union_reader(members: tuple[Any, ...]) -> _Reader:
             tag = cast("dict[str, object]", value).get("is")
             if tag is None and len(classes) == 1:
                 return next(iter(classes.values()))(cast(object, value), place)
-            if tag not in classes:
+            if not isinstance(tag, str) or tag not in classes:
                 raise Unreadable(f"{place}.is is {tag!r}, not one of {', '.join(classes)}")
-            return classes[cast("str", tag)](cast(object, value), place)
+            return classes[tag](cast(object, value), place)
+        problems: list[str] = []
         for scalar in scalars:
             try:
                 return scalar(cast(object, value), place)
-            except Unreadable:
-                continue
-        raise Unreadable(f"{place} is {cast(object, value)!r:.60}")
+            except Unreadable as problem:
+                problems.append(str(problem).rpartition(", not ")[2])
+        expected = " or ".join(problems) or f"one of {', '.join(classes)}"
+        raise Unreadable(f"{place} is {cast(object, value)!r:.60}, not {expected}")
 
     return read_union
+
+
+def _optional_reader(reader: _Reader) -> _Reader:
+    def read_optional(value: object, place: str) -> object:
+        return None if value is None else reader(value, place)
+
+    return read_optional
 
 
 def _read_condition(value: object, place: str) -> object:
@@ -146,7 +158,10 @@ def _mapping_reader(key: _Reader, item: _Reader) -> _Reader:
 
 
 def _json_mapping(value: object, place: str) -> object:
-    return frozen_json(place, _object(value, place))
+    try:
+        return frozen_json(place, _object(value, place))
+    except EndstopError as error:
+        raise Unreadable(str(error)) from None
 
 
 def _dataclass_reader(kind: type) -> _Reader:
@@ -202,9 +217,13 @@ def _scalar(name: str, *accepted: type) -> _Reader:
 
 
 def _read_float(value: object, place: str) -> float:
-    if type(value) not in (int, float):
+    try:
+        number = float(cast("float", value)) if type(value) in (int, float) else None
+    except OverflowError:
+        number = None
+    if number is None or not isfinite(number):
         raise Unreadable(f"{place} is {value!r:.60}, not a number")
-    return float(cast("float", value))
+    return number
 
 
 def _read_decimal(value: object, place: str) -> Decimal:

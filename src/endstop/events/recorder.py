@@ -21,7 +21,9 @@ from endstop.kernel.observation import (
     CallStatus,
     Observation,
     RunEnded,
+    RunResumed,
     ScopeEnded,
+    ScopeOpened,
     ToolCalled,
     ToolFinished,
     TurnEnded,
@@ -29,10 +31,13 @@ from endstop.kernel.observation import (
 from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
 from endstop.kernel.state import GovernorState
 from endstop.kernel.usage import Usage
-from endstop.kernel.verdict import NOTHING_NOTICED, Noticed, Verdict
+from endstop.kernel.verdict import NOTHING_NOTICED, LimitExceeded, Noticed, Verdict
 
 Sink = Callable[[Fact], None]
 """Told of each fact as it is recorded. Must not wait and must not raise: a bus's ``publish`` is one."""
+
+
+_INTERRUPTED = "Interrupted: the process ended while this was under way. It may have had its effect."
 
 
 class Recorder:
@@ -83,6 +88,8 @@ class Recorder:
         derived.extend(HintGiven(scope=observation.scope, turn=turn, text=hint) for hint in noticed.hints)
         is_ending = isinstance(observation, RunEnded | ScopeEnded)
         payloads: list[Payload] = [*derived, observation] if is_ending else [observation, *derived]
+        if is_ending and derived and self.facts[-1].payload == derived[0]:
+            del payloads[0]  # written already, by a process that died before it could write the ending
         for payload in payloads:
             self._append(payload, time)
         return noticed
@@ -90,8 +97,13 @@ class Recorder:
     def _remember(self, observation: Observation) -> None:
         """Keep what a driver asks for later: the text, the calls under way, the endings."""
         match observation:
-            case AssistantSaid(scope=scope, text=text) if text.strip():
-                self._texts.setdefault(scope, []).append(text)
+            case ScopeOpened(scope=scope):
+                self._texts.pop(scope, None)
+                self.endings.pop(scope, None)
+            case AssistantSaid(scope=scope, text=text):
+                texts = self._texts.setdefault(scope, [])
+                if text.strip():
+                    texts.append(text)
             case ToolCalled(scope=scope, call=call):
                 self._open_calls[scope, call] = observation
             case ToolFinished(scope=scope, call=call):
@@ -119,12 +131,12 @@ class Recorder:
     def gathered(self, scope: str = ROOT) -> str | None:
         """All text so far, or None where none was reported."""
         texts = self._texts.get(scope)
-        return "\n\n".join(text.strip() for text in texts) if texts else None
+        return None if texts is None else "\n\n".join(text.strip() for text in texts)
 
     def end(self, reason: StopReason, *, at_s: float, time: float, scope: str = ROOT) -> Ending:
         """End a scope, or the run, for a reason. What is still open below it ends first."""
         own = self.state.scopes[scope]
-        texts = self._texts.get(scope, [""])
+        texts = self._texts.get(scope) or [""]
         ending = conclude(
             reason,
             gathered=self.gathered(scope),
@@ -140,6 +152,7 @@ class Recorder:
         for child in self.state.ledger.children(scope):
             above = StopReason(rule=StopRule.PARENT, message="The run above it has ended.")
             self.end(above, at_s=at_s, time=time, scope=child)
+        self._close(scope, CallStatus.CANCELLED, "Cancelled: the run ended first.", at_s=at_s, time=time)
         if scope == ROOT:
             self.observe(RunEnded(at_s=at_s, outcome=ending), time=time)
         else:
@@ -149,36 +162,42 @@ class Recorder:
         """Close what a dead process left open, so that the run can go on: calls it was in the middle of are
         reported as interrupted, what it had reserved is settled at the worst case, its turns are over."""
         at_s = max(at_s, self.state.now_s)
-        for (scope, _), called in tuple(self._open_calls.items()):
-            interrupted = ToolFinished(
+        if self.state.paused_at_s is not None:
+            self.observe(RunResumed(at_s=at_s), time=time)
+        for scope in tuple(self.state.scopes):
+            self._close(scope, CallStatus.INTERRUPTED, _INTERRUPTED, at_s=at_s, time=time)
+
+    def _close(self, scope: str, status: CallStatus, why: str, *, at_s: float, time: float) -> None:
+        """Answer the open calls of a scope, settle its reservations at the worst case, end its turns."""
+        for called in [called for (name, _), called in self._open_calls.items() if name == scope]:
+            answer = ToolFinished(
                 at_s=at_s,
                 scope=scope,
                 turn=called.turn,
                 call=called.call,
                 tool=called.tool,
                 key=called.key,
-                status=CallStatus.INTERRUPTED,
-                result="Interrupted: the process ended while this was under way. It may have had its effect.",
+                status=status,
+                result=why,
             )
-            self.observe(interrupted, time=time)
-        for scope, own in tuple(self.state.scopes.items()):
-            turn = max(own.turns_started - 1, 0)
-            for reservation, held in tuple(self.state.ledger.account(scope).holds.items()):
-                if reservation.startswith(("turn:", "scope:")):
-                    continue
-                settled = CallSettled(
-                    at_s=at_s,
-                    scope=scope,
-                    turn=turn,
-                    reservation=reservation,
-                    input_tokens=held.tokens,
-                    cost_usd=held.cost_usd or None,
-                    model_calls=held.model_calls,
-                    is_estimate=True,
-                )
-                self.observe(settled, time=time)
-            for open_turn in sorted(own.open_turns):
-                self.observe(TurnEnded(at_s=at_s, scope=scope, turn=open_turn), time=time)
+            self.observe(answer, time=time)
+        own = self.state.scopes[scope]
+        for reservation, held in tuple(self.state.ledger.account(scope).holds.items()):
+            if reservation.startswith(("turn:", "scope:")):
+                continue
+            settled = CallSettled(
+                at_s=at_s,
+                scope=scope,
+                turn=max(own.turns_started - 1, 0),
+                reservation=reservation,
+                input_tokens=held.tokens,
+                cost_usd=held.cost_usd or None,
+                model_calls=held.model_calls,
+                is_estimate=True,
+            )
+            self.observe(settled, time=time)
+        for open_turn in sorted(own.open_turns):
+            self.observe(TurnEnded(at_s=at_s, scope=scope, turn=open_turn), time=time)
 
     def _append(self, payload: Payload, time: float) -> None:
         fact = Fact(run_id=self.run_id, seq=len(self.facts), time=time, source=self.source, payload=payload)
@@ -214,11 +233,15 @@ def replay(facts: Iterable[Fact], *, detectors: Iterable[Detector] | None = None
             recorder.source = fact.source
             recorder.observe(payload, time=fact.time)
         elif isinstance(payload, NOTES):
+            recorder.source = fact.source
             recorder.note(payload, time=fact.time)
         elif isinstance(payload, RunStarted):
             raise FactOrderError(f"Fact {fact.seq} starts the run a second time")
     if recorder is None:
         raise FactOrderError("The record is empty", allowed="run.started as the first fact")
+    is_last_unfollowed = previous is not None and previous.seq == len(recorder.facts)
+    if previous is not None and is_last_unfollowed and isinstance(previous.payload, LimitExceeded):
+        recorder.facts.append(previous)  # the process died before it could write the ending it led to
     return recorder
 
 

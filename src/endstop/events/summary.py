@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from endstop.errors import FactOrderError
 from endstop.events.facts import Fact, RunStarted
 from endstop.kernel.amounts import NOTHING, Amounts
 from endstop.kernel.budget import Budget
@@ -46,6 +47,7 @@ class Summary:
     ending: Ending | None = None
     ended_at_turn: int | None = None
     has_finished: bool = False
+    waits_for: str | None = None
 
     @property
     def meters(self) -> tuple[Meter, ...]:
@@ -73,7 +75,7 @@ def summarise(facts: Iterable[Fact]) -> Summary:
     findings: list[FindingReported] = []
     warnings: list[LimitWarned] = []
     granted, granted_s = NOTHING, 0.0
-    waited_s, paused_at_s = 0.0, None
+    waited_s, paused_at_s, waits_for = 0.0, None, None
     for fact in facts:
         match fact.payload:
             case RunStarted() as started if summary is None:
@@ -95,10 +97,10 @@ def summarise(facts: Iterable[Fact]) -> Summary:
                 findings.append(finding)
             case LimitWarned() as warned:
                 warnings.append(warned)
-            case RunPaused(at_s=at_s) if paused_at_s is None:
-                paused_at_s = at_s
+            case RunPaused(at_s=at_s, why=why) if paused_at_s is None:
+                paused_at_s, waits_for = at_s, why
             case RunResumed(at_s=at_s) if paused_at_s is not None:
-                waited_s, paused_at_s = waited_s + at_s - paused_at_s, None
+                waited_s, paused_at_s, waits_for = waited_s + at_s - paused_at_s, None, None
             case AgentFinished(scope="run") if summary is not None:
                 summary = replace(summary, has_finished=True)
             case RunEnded(outcome=ending) if summary is not None:
@@ -108,7 +110,8 @@ def summarise(facts: Iterable[Fact]) -> Summary:
         if isinstance(fact.payload, Observation):
             until = fact.payload.at_s if paused_at_s is None else paused_at_s
             usage = replace(usage, seconds=until - waited_s)
-    assert summary is not None, "a record begins with run.started"
+    if summary is None:
+        raise FactOrderError("The record has no run.started", allowed="run.started as the first fact")
     return replace(
         summary,
         usage=usage,
@@ -116,11 +119,13 @@ def summarise(facts: Iterable[Fact]) -> Summary:
         granted_s=granted_s,
         findings=tuple(findings),
         warnings=tuple(warnings),
+        waits_for=waits_for,
     )
 
 
 def _with_call(usage: Usage, settled: CallSettled) -> Usage:
-    is_unknown = settled.cost_usd is None and settled.model_calls > 0
+    used_something = settled.model_calls or settled.input_tokens or settled.output_tokens
+    is_unknown = settled.cost_usd is None and bool(used_something)
     return replace(
         usage,
         model_calls=usage.model_calls + settled.model_calls,
@@ -128,5 +133,5 @@ def _with_call(usage: Usage, settled: CallSettled) -> Usage:
         output_tokens=usage.output_tokens + settled.output_tokens,
         tokens=usage.tokens + settled.input_tokens + settled.output_tokens,
         known_cost_usd=usage.known_cost_usd + (settled.cost_usd or 0),
-        unknown_cost_calls=usage.unknown_cost_calls + (settled.model_calls if is_unknown else 0),
+        unknown_cost_calls=usage.unknown_cost_calls + (max(settled.model_calls, 1) if is_unknown else 0),
     )

@@ -93,7 +93,7 @@ def _told_observation(fact: Fact) -> tuple[str, str]:
         case seen.TurnStarted(turn=turn, closing=closing):
             return f"Turn {turn + 1}", "the last one" if closing else ""
         case seen.CallSettled() as settled:
-            cost = "cost unknown" if settled.cost_usd is None else f"${settled.cost_usd}"
+            cost = "cost unknown" if settled.cost_usd is None else f"${settled.cost_usd:f}"
             return "Model called", f"{settled.input_tokens:,} in, {settled.output_tokens:,} out, {cost}"
         case seen.AssistantSaid(text=text):
             return "Assistant", text
@@ -105,6 +105,8 @@ def _told_observation(fact: Fact) -> tuple[str, str]:
             return f"Call: {tool}", arguments
         case seen.ToolFinished(tool=tool, status=status, result=result):
             return f"Result: {tool} ({status.value})", result
+        case seen.RunPaused(why=why):
+            return "Run paused", why
         case seen.UserSaid(text=text):
             return "User", text
         case seen.AgentFinished(answer=answer):

@@ -206,7 +206,7 @@ class Turn:
             self._books.enter(ContextMeasured(at_s=self._books.now_s, scope=self._scope, tokens=tokens))
 
     def finished(self, answer: str = "") -> None:
-        """The model is done by itself: the loop ends after this turn. Its answer is by default what it said."""
+        """The model is done by itself: the loop ends after this turn. Its answer: by default what it said."""
         with self._books.lock:
             self._require_open()
             self._books.enter(AgentFinished(at_s=self._books.now_s, scope=self._scope, answer=answer))

@@ -173,6 +173,7 @@ def _policy_reason(why: str, met: tuple[StopReason, ...]) -> StopReason:
 def _warning(meter: Meter, state: GovernorState, started: TurnStarted) -> LimitWarned:
     max_turns = state.ledger.account(started.scope).maximum(LimitKind.TURNS)
     return LimitWarned(
+        scope=started.scope,
         limit_type=meter.kind,
         current_value=meter.used,
         limit_value=meter.maximum,

@@ -164,7 +164,8 @@ def _settled(state: GovernorState, settled: CallSettled) -> Changed:
         whole(field, getattr(settled, field), smallest=0, largest=_MOST_TOKENS)
     name, reservation = settled.scope, settled.reservation
     held = state.ledger.held(name, reservation)
-    is_unknown = settled.cost_usd is None and settled.model_calls > 0
+    is_something = settled.model_calls or settled.input_tokens or settled.output_tokens
+    is_unknown = settled.cost_usd is None and bool(is_something)
     known = Decimal(0) if settled.cost_usd is None else dollars("cost_usd", settled.cost_usd)
     used = used_amounts(settled, known)
     ledger, past = state.ledger, NOTHING
@@ -182,7 +183,7 @@ def _settled(state: GovernorState, settled: CallSettled) -> Changed:
         input_tokens=own.input_tokens + settled.input_tokens,
         output_tokens=own.output_tokens + settled.output_tokens,
         known_cost_usd=own.known_cost_usd + used.cost_usd,
-        unknown_cost_calls=own.unknown_cost_calls + (settled.model_calls if is_unknown else 0),
+        unknown_cost_calls=own.unknown_cost_calls + (max(settled.model_calls, 1) if is_unknown else 0),
     )
     if past.is_nothing and not is_unknown:
         return Changed(state)
@@ -196,6 +197,7 @@ def _settlement_noticed(
     if not past.is_nothing:
         notices.append(
             Overrun(
+                scope=settled.scope,
                 turn=settled.turn,
                 amounts=past,
                 message="More was used than was reserved and left. Reserve the worst case before a call, and "
@@ -207,6 +209,7 @@ def _settlement_noticed(
     if is_unknown and limits_cost and warns and not state.is_price_warned:
         notices.append(
             PriceUnknown(
+                scope=settled.scope,
                 turn=settled.turn,
                 message="The price of a call is unknown: the cost limit counts only calls of known price.",
             )
@@ -329,6 +332,7 @@ def _exceeded(state: GovernorState, ended: ScopeEnded | RunEnded) -> tuple[Notic
     max_turns = account.maximum(LimitKind.TURNS)
     return (
         LimitExceeded(
+            scope=ended.scope,
             limit_type=meter.kind,
             current_value=meter.used,
             limit_value=meter.maximum,
@@ -366,7 +370,10 @@ def _detected(changed: Changed, observation: Observation, config: AgentConfig) -
             _with_scope(changed.state, observation.scope, watch=watch), changed.notices, changed.hints
         )
     turn = max(own.turns_started - 1, 0)
-    reports = tuple(FindingReported(finding=one, response=config.response(one), turn=turn) for one in found)
+    reports = tuple(
+        FindingReported(scope=observation.scope, finding=one, response=config.response(one), turn=turn)
+        for one in found
+    )
     nudges = [
         f"{wording.sentence(report.finding.message)} {report.finding.advice or wording.TRY_OTHERWISE}"
         for report in reports

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from endstop.kernel.amounts import Amounts
 from endstop.kernel.finding import Finding, Response
+from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind, Number
 from endstop.kernel.outcome import StopReason
 
@@ -15,6 +16,7 @@ from endstop.kernel.outcome import StopReason
 class LimitNotice:
     """How a limit stands when it warns, or when it has ended a run."""
 
+    scope: str = ROOT
     limit_type: LimitKind
     current_value: Number
     limit_value: Number
@@ -40,6 +42,7 @@ class LimitExceeded(LimitNotice):
 class FindingReported:
     """A detector found something, and this is the policy's response to it."""
 
+    scope: str = ROOT
     finding: Finding
     response: Response
     turn: int
@@ -49,6 +52,7 @@ class FindingReported:
 class Overrun:
     """More was used than had been reserved and was left. The audit of this run will not hold."""
 
+    scope: str = ROOT
     turn: int
     amounts: Amounts
     message: str
@@ -58,6 +62,7 @@ class Overrun:
 class PriceUnknown:
     """A call of unknown price was made under a cost limit that allows it: said once per run (A10)."""
 
+    scope: str = ROOT
     turn: int
     message: str
 
