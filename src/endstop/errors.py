@@ -55,7 +55,7 @@ class InvalidValueError(EndstopError):
     def __init__(self, field: str, value: object, *, allowed: str, to_do: str = "") -> None:
         self.field = field
         self.value = value
-        super().__init__(f"{field} is {_shown(value)}", allowed=allowed, to_do=to_do)
+        super().__init__(f"{field} is {brief(value)}", allowed=allowed, to_do=to_do)
 
 
 class UnboundedError(EndstopError):
@@ -174,14 +174,26 @@ class EscalationError(EndstopError):
 
     code = "escalation_failed"
 
-    def __init__(self, limit: IterationLimitError, cause: BaseException) -> None:
+    def __init__(self, limit: IterationLimitError, error: BaseException) -> None:
         self.limit = limit
         super().__init__(
-            f"{limit}; its handler failed with {type(cause).__name__}: {cause}",
+            f"{limit}; its handler failed with {cause(error)}",
             to_do="The run has ended at its limit all the same; mend the handler, then decide its review",
         )
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
+def brief(value: object) -> str:
+    """A value for an error message: short, and never an error itself, whatever the value is."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - not our object, and its repr may do anything
+        return f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def cause(error: BaseException) -> str:
+    """An error of somebody else's for a message of ours: its kind and its words."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - its str may do anything, too
+        return type(error).__name__

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from endstop.errors import EndstopError, PolicyError, UnknownPolicyError
+from endstop.errors import EndstopError, PolicyError, UnknownPolicyError, brief
 from endstop.kernel import decision
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.budget import Budget
@@ -263,7 +263,7 @@ NONSENSE = [
 def test_an_answer_that_is_no_decision_is_refused_and_shown(answer: object) -> None:
     with pytest.raises(PolicyError) as caught:
         ask(Answering(answer), STATE)
-    assert caught.value.what == f"should_continue answered {answer!r:.80}"
+    assert caught.value.what == f"should_continue answered {brief(answer)}"
     assert caught.value.allowed == "(True or False, a reason in words)"
 
 

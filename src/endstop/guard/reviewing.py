@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from endstop.errors import EndstopError
+from endstop.errors import EndstopError, brief, cause
 from endstop.events.facts import ReviewDecided, ReviewRequested
 from endstop.guard.books import Books, Reviewer
 from endstop.kernel.observation import BudgetGranted, UserSaid
@@ -61,16 +61,14 @@ class Reviews:
         try:
             decision: object = self._reviewer(review)
         except Exception as error:  # noqa: BLE001 - a reviewer is not trusted; its failure is a rejection
-            return Rejected(
-                by="endstop", why=f"The reviewer failed: {type(error).__name__}: {error}"
-            ), "endstop"
+            return Rejected(by="endstop", why=f"The reviewer failed: {cause(error)}"), "endstop"
         match decision:
             case Approved(grant=grant) | NeedsChanges(grant=grant):
                 return decision, grant.by
             case Rejected(by=by):
                 return decision, by
             case _:  # pyright: ignore[reportUnnecessaryComparison] - a reviewer is not trusted
-                why = f"The reviewer answered {decision!r:.80}, not Approved, NeedsChanges or Rejected"
+                why = f"The reviewer answered {brief(decision)}, not Approved, NeedsChanges or Rejected"
                 return Rejected(by="endstop", why=why), "endstop"
 
     def _carried_out(

@@ -8,6 +8,7 @@ from decimal import Decimal
 from types import TracebackType
 from typing import Self
 
+from endstop.errors import cause
 from endstop.guard.books import Books
 from endstop.guard.reviewing import Reviews
 from endstop.guard.turn import Turn
@@ -47,7 +48,7 @@ class Scope:
                 return
             if error is not None:
                 gathered = self._books.recorder.gathered(self._name) or ""
-                failed = Failed(code="exception", message=f"{type(error).__name__}: {error}", answer=gathered)
+                failed = Failed(code="exception", message=cause(error), answer=gathered)
                 self._books.end_with(self._name, failed)
             elif self.may_continue():
                 self.finish()

@@ -36,6 +36,10 @@ class AgentConfig:
     """A stop condition on top of the budget."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.responses, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidValueError(
+                "responses", self.responses, allowed='a mapping, such as {"cycle": "ask"}'
+            )
         try:
             responses = {Pattern(key): Response(value) for key, value in self.responses.items()}
         except ValueError as error:

@@ -10,11 +10,17 @@ from endstop.kernel.limits import LimitKind, Number, whole
 
 SPENT_KINDS = (LimitKind.TURNS, LimitKind.MODEL_CALLS, LimitKind.TOKENS, LimitKind.COST_USD)
 
-_MONEY_STEP = Decimal("1e-12")
+_MONEY_PLACES = 12
+_MONEY_STEP = Decimal(f"1e-{_MONEY_PLACES}")
 """Costs are kept to a millionth of a millionth of a dollar, rounded up: sums stay exact in 28 digits."""
 
 _MOST_MONEY = Decimal(10**9)
 _MOST_COUNT = 10**15
+
+
+def _is_in_steps(amount: Decimal) -> bool:
+    exponent = amount.as_tuple().exponent
+    return isinstance(exponent, int) and exponent >= -_MONEY_PLACES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +36,11 @@ class Amounts:
         cost = self.cost_usd
         if (
             type(self.turns) is type(self.model_calls) is type(self.tokens) is int
-            and (self.turns | self.model_calls | self.tokens) >= 0
+            and 0 <= (self.turns | self.model_calls | self.tokens) < _MOST_COUNT
             and type(cost) is Decimal
-            and cost == cost
+            and cost.is_finite()
             and 0 <= cost <= _MOST_MONEY
+            and _is_in_steps(cost)
         ):
             return
         for field in ("turns", "model_calls", "tokens"):
@@ -96,13 +103,18 @@ def _sound(turns: int, model_calls: int, tokens: int, cost_usd: Decimal) -> Amou
 
 
 def dollars(
-    field: str, value: object, *, smallest: Decimal = Decimal(0), largest: Decimal = _MOST_MONEY
+    field: str,
+    value: object,
+    *,
+    smallest: Decimal = Decimal(0),
+    largest: Decimal = _MOST_MONEY,
+    to_do: str = "",
 ) -> Decimal:
     """``value`` as money. Takes a Decimal, a whole number, a float or text such as "0.50"."""
     amount = _decimal(value)
     if amount is None or not smallest <= amount <= largest:
         raise InvalidValueError(
-            field, value, allowed=f'dollars from {smallest:f} to {largest:,f}, such as "0.50"'
+            field, value, allowed=f'dollars from {smallest:f} to {largest:,f}, such as "0.50"', to_do=to_do
         )
     return amount.quantize(_MONEY_STEP, rounding=ROUND_CEILING).normalize() + 0
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from endstop.errors import UnboundedError
 from endstop.kernel.budget import Budget
-from endstop.kernel.limits import money
+from endstop.kernel.limits import LimitKind, money, plus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,20 +45,19 @@ class UpperBound:
 def upper_bound(budget: Budget, *, with_grants: bool = False) -> UpperBound:
     """The most a run under this budget can use; ``with_grants``, with every grant its cap allows.
 
-    A turn makes at least one model call, a call uses at least one token: so limits bound each other.
+    A turn is one model call, and a call counts as one token at least: so limits bound each other.
     """
-    factor = 1 + (budget.grant_cap if with_grants else 0)
-    tokens = _scaled(budget.tokens, factor)
-    calls = _smallest(_scaled(budget.model_calls, factor), tokens)
-    turns = _smallest(_scaled(budget.turns, factor), calls)
+    tokens = _most(budget, LimitKind.TOKENS, with_grants)
+    calls = _smallest(_most(budget, LimitKind.MODEL_CALLS, with_grants), tokens)
+    turns = _smallest(_most(budget, LimitKind.TURNS, with_grants), calls)
     per_turn = budget.tool_calls_per_turn
     return UpperBound(
         turns=turns,
-        model_calls=calls if budget.model_calls is not None else _smallest(turns, calls),
+        model_calls=turns,
         tool_calls=turns * per_turn if turns is not None and per_turn is not None else None,
         tokens=tokens,
-        cost_usd=None if budget.cost_usd is None else budget.cost_usd * Decimal(str(factor)),
-        seconds=None if budget.seconds is None else budget.seconds * factor,
+        cost_usd=_most(budget, LimitKind.COST_USD, with_grants),
+        seconds=_most(budget, LimitKind.SECONDS, with_grants),
     )
 
 
@@ -65,7 +65,7 @@ def require_bounded(budget: Budget) -> UpperBound:
     """The upper bound of a budget, or an error if nothing in it would end a run."""
     bound = upper_bound(budget)
     if not bound.is_bounded:
-        only = "only a cost limit, and calls may be free" if budget.cost_usd is not None else "no limit"
+        only = _too_little(budget)
         raise UnboundedError(
             f"Nothing in this budget ends a run: it has {only}",
             allowed="a budget with at least one of turns, model_calls, tokens or seconds",
@@ -74,8 +74,18 @@ def require_bounded(budget: Budget) -> UpperBound:
     return bound
 
 
-def _scaled(value: int | None, factor: float) -> int | None:
-    return None if value is None else int(value * factor)
+def _too_little(budget: Budget) -> str:
+    if budget.cost_usd is not None:
+        return "only a cost limit, and calls may be free"
+    kinds = ", ".join(limit.kind for limit in budget)
+    return f"only {kinds}, which ends nothing" if kinds else "no limit"
+
+
+def _most(budget: Budget, kind: LimitKind, with_grants: bool) -> Any:
+    maximum = budget.maximum(kind)
+    if maximum is None or not with_grants:
+        return maximum
+    return plus(maximum, budget.most_granted(kind))
 
 
 def _smallest(*values: int | None) -> int | None:

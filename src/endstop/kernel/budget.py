@@ -17,6 +17,9 @@ DEFAULT_FINISH_RESERVE = 0.05
 DEFAULT_GRANT_CAP = 3.0
 
 _LEAVE_OUT = "Leave it out for no limit"
+_LEAVE_OUT_FOR_DEFAULT = "Leave it out for the default"
+_NO_WARNING = "Use None for no warning"
+_LEAVE_OUT_OF_GRANT = "Leave it out to grant none of it"
 
 
 class UnknownPrice(StrEnum):
@@ -80,13 +83,16 @@ class Budget:
             if value is not None:
                 object.__setattr__(self, kind.value, _limit_value(kind, value))
         object.__setattr__(self, "warn_at", _thresholds(self.warn_at))
-        fraction("finish_reserve", self.finish_reserve, largest=0.5)
-        fraction("grant_cap", self.grant_cap, largest=100)
+        fraction("finish_reserve", self.finish_reserve, largest=0.5, to_do=_LEAVE_OUT_FOR_DEFAULT)
+        fraction("grant_cap", self.grant_cap, largest=100, to_do=_LEAVE_OUT_FOR_DEFAULT)
         try:
             object.__setattr__(self, "unknown_price", UnknownPrice(self.unknown_price))
         except ValueError:
             raise InvalidValueError(
-                "unknown_price", self.unknown_price, allowed='"refuse" or "warn"'
+                "unknown_price",
+                self.unknown_price,
+                allowed='"refuse" or "warn"',
+                to_do=_LEAVE_OUT_FOR_DEFAULT,
             ) from None
         limits = {kind: limit for kind in LIMIT_FACTS if (limit := self._limit(kind)) is not None}
         object.__setattr__(self, "limits", MappingProxyType(limits))
@@ -100,6 +106,14 @@ class Budget:
         """What is held back of this kind for the closing turn: one turn, and a part of the rest."""
         limit = self.limits.get(kind)
         return 0 if limit is None else limit.finish
+
+    def most_granted(self, kind: LimitKind) -> Number:
+        """The most that all grants together may add to a limit; zero where there is none."""
+        maximum = self.maximum(kind)
+        if maximum is None:
+            return 0
+        most = Decimal(str(maximum)) * Decimal(str(self.grant_cap))
+        return int(most) if isinstance(maximum, int) else type(maximum)(most)
 
     def __iter__(self) -> Iterator[Limit]:
         """The limits that are set."""
@@ -142,11 +156,15 @@ class Grant:
 
     def __post_init__(self) -> None:
         for kind in (LimitKind.TURNS, LimitKind.MODEL_CALLS, LimitKind.TOKENS):
-            whole(kind.value, getattr(self, kind.value), smallest=0, largest=int(LIMIT_FACTS[kind].largest))
-        most = Decimal(LIMIT_FACTS[LimitKind.COST_USD].largest)
-        object.__setattr__(self, "cost_usd", dollars("cost_usd", self.cost_usd, largest=most))
-        _seconds("seconds", self.seconds, smallest=0.0)
-        if not self.by.strip() or not self.why.strip():
+            most = int(LIMIT_FACTS[kind].largest)
+            value: object = getattr(self, kind.value)
+            whole(kind.value, value, smallest=0, largest=most, to_do=_LEAVE_OUT_OF_GRANT)
+        most_money = Decimal(LIMIT_FACTS[LimitKind.COST_USD].largest)
+        cost = dollars("cost_usd", self.cost_usd, largest=most_money, to_do=_LEAVE_OUT_OF_GRANT)
+        object.__setattr__(self, "cost_usd", cost)
+        seconds = _seconds("seconds", self.seconds, smallest=0.0, to_do=_LEAVE_OUT_OF_GRANT)
+        object.__setattr__(self, "seconds", seconds)
+        if not _is_said(self.by) or not _is_said(self.why):
             raise GrantRefusedError(
                 f"A grant by {self.by!r} because {self.why!r} does not say who gave it and why",
                 to_do="Give both `by` and `why`: they stand in the record",
@@ -182,34 +200,40 @@ def _finish(kind: LimitKind, maximum: Number, part: float) -> Number:
 def _limit_value(kind: LimitKind, value: object) -> Number:
     facts = LIMIT_FACTS[kind]
     if kind is LimitKind.COST_USD:
-        try:
-            return dollars(
-                "cost_usd", value, smallest=Decimal(facts.smallest), largest=Decimal(facts.largest)
-            )
-        except InvalidValueError as error:
-            raise InvalidValueError("cost_usd", value, allowed=error.allowed, to_do=_LEAVE_OUT) from None
+        smallest, largest = Decimal(facts.smallest), Decimal(facts.largest)
+        return dollars("cost_usd", value, smallest=smallest, largest=largest, to_do=_LEAVE_OUT)
     if kind is LimitKind.SECONDS:
-        return _seconds(kind.value, value, smallest=float(facts.smallest))
+        return _seconds(kind.value, value, smallest=float(facts.smallest), to_do=_LEAVE_OUT)
     return whole(
         kind.value, value, smallest=int(facts.smallest), largest=int(facts.largest), to_do=_LEAVE_OUT
     )
 
 
-def _seconds(name: str, value: object, *, smallest: float) -> float:
+def _is_said(text: object) -> bool:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _seconds(name: str, value: object, *, smallest: float, to_do: str) -> float:
     largest = float(LIMIT_FACTS[LimitKind.SECONDS].largest)
     if isinstance(value, int | float) and not isinstance(value, bool) and smallest <= value <= largest:
         return float(value)
-    raise InvalidValueError(
-        name, value, allowed=f"seconds from {smallest:g} to {largest:,.0f}", to_do=_LEAVE_OUT
-    )
+    raise InvalidValueError(name, value, allowed=f"seconds from {smallest:g} to {largest:,.0f}", to_do=to_do)
 
 
 def _thresholds(given: Mapping[LimitKind, float | None]) -> Mapping[LimitKind, float | None]:
+    if not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers' code
+        raise InvalidValueError(
+            "warn_at", given, allowed='a mapping, such as {"turns": 0.7}', to_do=_LEAVE_OUT_FOR_DEFAULT
+        )
     thresholds: dict[LimitKind, float | None] = {}
     for name, value in given.items():
         try:
             kind = LimitKind(name)
         except ValueError:
-            raise InvalidValueError("warn_at", name, allowed=", ".join(LIMIT_FACTS)) from None
-        thresholds[kind] = None if value is None else fraction(f"warn_at[{kind.value!r}]", value)
+            raise InvalidValueError(
+                "warn_at", name, allowed=", ".join(LIMIT_FACTS), to_do=_LEAVE_OUT_FOR_DEFAULT
+            ) from None
+        thresholds[kind] = (
+            None if value is None else fraction(f"warn_at[{kind.value!r}]", value, to_do=_NO_WARNING)
+        )
     return MappingProxyType(thresholds)

@@ -142,7 +142,7 @@ def no_progress(in_a_row: int) -> Condition:
 
 def _positive(field: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 10**9:
-        raise InvalidValueError(field, value, allowed="a number of seconds above 0")
+        raise InvalidValueError(field, value, allowed="seconds above 0 and below 1,000,000,000")
     return float(value)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
-from endstop.errors import PolicyError, UnknownPolicyError
+from endstop.errors import PolicyError, UnknownPolicyError, brief, cause
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.observation import ToolFinished
 from endstop.kernel.order import rules_met
@@ -73,18 +73,23 @@ _registry: dict[str, Callable[[], object]] = {DEFAULT_POLICY: DefaultDecisionTre
 
 def decision_tree(name: str) -> Callable[[_Factory], _Factory]:
     """Register a class (or a function that makes a tree) under ``name``, to be chosen per run."""
-    if not name or name in _registry:
-        raise PolicyError(
-            f"A decision tree cannot be registered as {name!r}",
-            allowed=f"a name that is not taken: {', '.join(sorted(_registry))} are",
-            to_do="Choose another name",
-        )
+    _require_free(name)
 
     def register(factory: _Factory) -> _Factory:
+        _require_free(name)
         _registry[name] = factory
         return factory
 
     return register
+
+
+def _require_free(name: object) -> None:
+    if not isinstance(name, str) or not name or name in _registry:
+        raise PolicyError(
+            f"A decision tree cannot be registered as {brief(name)}",
+            allowed=f"a name that is not taken: {', '.join(sorted(_registry))} are",
+            to_do="Choose another name",
+        )
 
 
 def make_decision_tree(name: str) -> DecisionTree:
@@ -100,7 +105,7 @@ def make_decision_tree(name: str) -> DecisionTree:
         tree = factory()
     except Exception as error:
         raise PolicyError(
-            f"The decision tree {name!r} could not be made: {type(error).__name__}: {error}",
+            f"The decision tree {name!r} could not be made: {cause(error)}",
             to_do="It is made without arguments; give its parameters defaults",
         ) from error
     missing = [method for method in _METHODS if not callable(getattr(tree, method, None))]
@@ -113,6 +118,7 @@ def make_decision_tree(name: str) -> DecisionTree:
     return cast("DecisionTree", tree)
 
 
+_MEND = "Mend the policy; the run has ended with its work saved"
 _METHODS = ("should_continue", "on_turn_start", "on_tool_result", "get_config")
 
 
@@ -121,13 +127,15 @@ def ask(tree: DecisionTree, state: AgentState) -> Decision:
     try:
         answer: object = tree.should_continue(state)
     except Exception as error:
-        raise PolicyError(f"should_continue raised {type(error).__name__}: {error}") from error
+        raise PolicyError(f"should_continue raised {cause(error)}", to_do=_MEND) from error
     match answer:
         case (bool() as goes_on, str() as reason):
             return goes_on, reason
         case _:  # pyright: ignore[reportUnnecessaryComparison] - what a policy answers is not trusted
             raise PolicyError(
-                f"should_continue answered {answer!r:.80}", allowed="(True or False, a reason in words)"
+                f"should_continue answered {brief(answer)}",
+                allowed="(True or False, a reason in words)",
+                to_do=_MEND,
             )
 
 
@@ -136,9 +144,9 @@ def told(what: str, before: AgentState, tell: Callable[[], object]) -> AgentStat
     try:
         after = tell()
     except Exception as error:
-        raise PolicyError(f"{what} raised {type(error).__name__}: {error}") from error
+        raise PolicyError(f"{what} raised {cause(error)}", to_do=_MEND) from error
     if not isinstance(after, AgentState):
-        raise PolicyError(f"{what} answered {after!r:.80}", allowed="an AgentState")
+        raise PolicyError(f"{what} answered {brief(after)}", allowed="an AgentState", to_do=_MEND)
     if after is before:
         return before
     changed = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from types import MappingProxyType
 from typing import cast
 
@@ -23,6 +24,8 @@ def _frozen(field: str, value: object, depth: int) -> object:
     if depth > _MAX_DEPTH:
         raise InvalidValueError(field, "nested too deep", allowed=f"at most {_MAX_DEPTH} levels")
     match value:
+        case float() if not isfinite(value):
+            raise InvalidValueError(field, value, allowed="finite numbers")
         case None | bool() | int() | float() | str():
             return value
         case Mapping():

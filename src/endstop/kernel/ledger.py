@@ -28,6 +28,7 @@ from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.evolve import evolve
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, minus, plus, shown
 
+_GRANTABLE = (*SPENT_KINDS, LimitKind.SECONDS)
 _Count = TypeVar("_Count", int, Decimal)
 
 ROOT = "run"
@@ -140,6 +141,8 @@ class Ledger:
     def settle(self, name: str, reservation: str, used: Amounts, *, final: bool = True) -> Ledger:
         """Enter what was really used; with ``final``, give the rest of the reservation back."""
         held = self.held(name, reservation)
+        if any(_carve_name(child) == reservation for child in self.children(name)):
+            raise LedgerError(f"{reservation!r} is held for an open scope", to_do="Close the scope instead")
         if not used.minus(held).is_nothing:
             raise OverReservationError(
                 f"{_listed(used)} used, but only {_listed(held)} reserved in {reservation!r}",
@@ -167,7 +170,7 @@ class Ledger:
     def grant(self, name: str, grant: Grant) -> Ledger:
         """Add to the limits of an account. A scope is granted only what its parent has left."""
         account = self.account(name)
-        for kind in (*SPENT_KINDS, LimitKind.SECONDS):
+        for kind in _GRANTABLE:
             _require_grantable(account, kind, grant)
         granted = evolve(
             account,
@@ -191,7 +194,7 @@ class Ledger:
         )
         allowance = self.fit(parent, asked)
         for kind in SPENT_KINDS:
-            if asked.of(kind) and not allowance.of(kind):
+            if asked.of(kind) and allowance.of(kind) < LIMIT_FACTS[kind].smallest:
                 raise NotEnoughLeftError(
                     f"{parent!r} has no {kind.value} left to give to {child!r}",
                     allowed="a part of what is left, beyond what is held back for the closing turn",
@@ -321,13 +324,13 @@ def _require_grantable(account: Account, kind: LimitKind, grant: Grant) -> None:
     if first is None:
         raise GrantRefusedError(
             f"{account.id!r} has no {LIMIT_FACTS[kind].word} limit to add to",
-            allowed=", ".join(limit.kind for limit in account.budget) or "nothing: no limit is set",
+            allowed=", ".join(kind for kind in _GRANTABLE if kind in account.budget.limits)
+            or "nothing: no limit is set",
             to_do="Grant only what the budget limits",
         )
     before = account.granted_s if kind is LimitKind.SECONDS else account.granted.of(kind)
-    cap = float(first) * account.budget.grant_cap
-    most = int(cap) if isinstance(first, int) else cap
-    if float(before) + float(more) > cap:
+    most = account.budget.most_granted(kind)
+    if plus(before, more) > most:
         raise GrantRefusedError(
             f"{shown(kind, more)} more {kind.value} would pass the cap on grants: {shown(kind, before)} "
             f"granted so far, {shown(kind, most)} in all",

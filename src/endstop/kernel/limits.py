@@ -135,8 +135,14 @@ def shown(kind: LimitKind, value: Number) -> str:
     if kind is LimitKind.COST_USD:
         return f"${money(Decimal(value))}"
     if kind is LimitKind.SECONDS:
-        return f"{value:,.0f} s" if value >= 10 or value == int(value) else f"{value:.1f} s"
+        return f"{_seconds_shown(float(value))} s"
     return f"{value:,}"
+
+
+def _seconds_shown(value: float) -> str:
+    if value >= 10 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 0.1 else f"{max(value, 0.001):.3f}".rstrip("0")
 
 
 def money(value: Decimal) -> str:
@@ -156,8 +162,8 @@ def whole(field: str, value: object, *, smallest: int, largest: int, to_do: str 
     return value
 
 
-def fraction(field: str, value: object, *, largest: float = 1.0) -> float:
+def fraction(field: str, value: object, *, largest: float = 1.0, to_do: str = "") -> float:
     """``value`` if it is a number from 0 to ``largest``; a clear error if not (NaN included)."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= largest:
-        raise InvalidValueError(field, value, allowed=f"a number from 0 to {largest:g}")
+        raise InvalidValueError(field, value, allowed=f"a number from 0 to {largest:g}", to_do=to_do)
     return float(value)

@@ -60,7 +60,7 @@ class NeedsChanges:
     grant: Grant
 
     def __post_init__(self) -> None:
-        if not self.feedback.strip():
+        if not isinstance(self.feedback, str) or not self.feedback.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidValueError(
                 "feedback",
                 self.feedback,

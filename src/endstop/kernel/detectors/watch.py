@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
+from endstop.errors import brief, cause
 from endstop.kernel.detectors.actions import NO_OPEN_CALLS, OpenCalls, Seen
 from endstop.kernel.detectors.breaker import CircuitBreaker
 from endstop.kernel.finding import Finding, Pattern
@@ -81,14 +82,14 @@ class _SetAside:
 
 def _require_finding(finding: object) -> None:
     if not isinstance(finding, Finding):
-        raise TypeError(f"it found {finding!r:.60}, which is no Finding")
+        raise TypeError(f"it found {brief(finding)}, which is no Finding")
 
 
 def _failure(detector: object, error: Exception) -> Finding:
     name = type(detector).__name__
     return Finding(
         pattern=Pattern.DETECTOR_FAILED,
-        message=f"The detector {name} failed and is not asked again: {type(error).__name__}: {error}.",
+        message=f"The detector {name} failed and is not asked again: {cause(error)}.",
         advice="Mend the detector; the run goes on without it.",
         times=1,
     )
