@@ -3,7 +3,6 @@
     EndstopError
     ├── InvalidValueError          a value outside its bounds (a limit, a threshold, an amount)
     ├── UnboundedError             nothing in the budget would ever end the run
-    ├── PriceUnknownError          a cost limit, and a model whose price nobody knows
     ├── LedgerError                the books refuse an entry; nothing was changed
     │   ├── NotEnoughLeftError     the reservation does not fit
     │   ├── UnknownReservationError  settled twice, or never made
@@ -62,12 +61,6 @@ class UnboundedError(EndstopError):
     """Nothing in the budget would ever end the run."""
 
     code = "unbounded"
-
-
-class PriceUnknownError(EndstopError):
-    """There is a cost limit, and a call whose price nobody knows."""
-
-    code = "price_unknown"
 
 
 class LedgerError(EndstopError):

@@ -15,7 +15,7 @@ from endstop.kernel.outcome import StopRule
 
 @pytest.fixture(autouse=True)
 def _own_registry(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    monkeypatch.setattr(decision, "_registry", dict(decision._registry))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(decision, "_registry", {"default": es.DefaultDecisionTree})
 
 
 def run(policy: str, *, turns: int = 6) -> es.Guard:
