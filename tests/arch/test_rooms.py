@@ -92,3 +92,9 @@ def test_every_error_is_drawn_in_the_tree_and_has_a_code_of_its_own() -> None:
     for error in errors:
         assert error.__name__ in endstop.errors.__doc__
     assert len({error.code for error in errors}) == len(errors)
+
+
+def test_the_public_names_are_shown_and_others_are_not_there() -> None:
+    assert set(endstop.__all__) <= set(dir(endstop))
+    with pytest.raises(AttributeError, match="no attribute 'Gaurd'"):
+        _ = endstop.Gaurd  # type: ignore[attr-defined]

@@ -431,3 +431,9 @@ def test_a_limit_of_a_scope_is_not_shown_as_the_runs_own() -> None:
 def test_a_warning_by_hand_is_shown_as_it_is_worded() -> None:
     notice = warned(LimitKind.TOKENS, 160_000, 200_000)
     assert only(notice)["system_message"] == notice.message
+
+
+@pytest.mark.guarantee("I1")
+def test_every_chunk_of_a_record_has_an_id_of_its_own(run: Recorded) -> None:
+    ids = [chunk.id for chunk in chunks(run.facts)]
+    assert len(set(ids)) == len(ids)

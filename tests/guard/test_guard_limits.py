@@ -348,3 +348,22 @@ def test_waits_inside_waits_are_one_wait() -> None:
         clock.advance(100)
     assert guard.usage.seconds == 0
     assert [fact.type for fact in guard.facts].count("run.paused") == 1
+
+
+def test_what_is_not_limited_is_not_capped() -> None:
+    guard = es.Guard(es.Budget(turns=3), run_id="mine")
+    with guard.turn(reserve_tokens=10) as turn:
+        assert turn.max_tokens is None
+        assert turn.seconds_left is None
+    assert turn.number == 0
+    assert guard.run_id == "mine"
+    with pytest.raises(ObservationError, match="not entered"):
+        _ = guard.turn().number
+
+
+def test_the_meters_of_a_scope_that_ended_are_gone() -> None:
+    guard = es.Guard(es.Budget(turns=3))
+    with guard.scope(turns=1) as part:
+        assert [meter.shown for meter in part.meters] == ["0/1"]
+    with pytest.raises(ClosedAccountError, match="has ended"):
+        _ = part.meters

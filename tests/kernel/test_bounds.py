@@ -222,3 +222,9 @@ def test_a_budget_whose_limits_end_nothing_is_refused_but_not_said_to_have_none(
 )
 def test_a_bound_reads_as_a_sentence(bound: UpperBound, text: str) -> None:
     assert str(bound) == text
+
+
+@pytest.mark.guarantee("A8")
+def test_what_has_no_limit_can_be_granted_nothing() -> None:
+    assert Budget(turns=3).most_granted(LimitKind.TOKENS) == 0
+    assert Budget(turns=3, grant_cap=2).most_granted(LimitKind.TURNS) == 6
