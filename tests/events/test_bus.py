@@ -57,8 +57,10 @@ def test_every_listener_has_a_queue_of_its_own() -> None:
     assert list(first.take()) == list(second.take()) == facts
 
 
-def test_publishing_to_nobody_does_nothing() -> None:
-    Bus().publish(numbered(1)[0])
+def test_who_subscribes_after_a_fact_was_published_does_not_hear_it() -> None:
+    bus = Bus()
+    bus.publish(numbered(1)[0])
+    assert bus.subscribe().take() == ()
 
 
 @pytest.mark.parametrize(
@@ -206,7 +208,10 @@ def test_room_that_makes_no_sense_is_refused(capacity: int) -> None:
 
 @pytest.mark.parametrize("capacity", [1, 1_000_000])
 def test_the_bounds_of_room_are_allowed(capacity: int) -> None:
-    Bus().subscribe(capacity=capacity)
+    bus, (fact,) = Bus(), numbered(1)
+    listener = bus.subscribe(capacity=capacity)
+    bus.publish(fact)
+    assert listener.take() == (fact,)
 
 
 def test_a_listener_that_closed_hears_no_more_and_can_still_take_what_had_arrived() -> None:

@@ -421,6 +421,7 @@ def test_a_call_that_was_under_way_when_its_scope_ended_does_not_keep_the_run_fr
     recorder.end_with(Cancelled(by="ana"), at_s=2.0, time=BORN_AT, scope="reader")
     recorder.close_open(at_s=3.0, time=BORN_AT)
     observed(recorder, *a_turn(0, 3.0))
+    assert recorder.state.usage().turns == 2
 
 
 @pytest.mark.guarantee("A14", "D9")

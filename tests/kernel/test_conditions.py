@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from endstop.errors import InvalidValueError
-from endstop.kernel.agent import AgentState
+from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.conditions import (
     AllOf,
     AnyOf,
@@ -201,8 +201,9 @@ def test_only_conditions_can_be_joined(stranger: Any) -> None:
         turns(1) | tokens(1) & idle(1),
     ],
 )
-def test_what_is_made_of_ours_alone_is_known(condition: Condition) -> None:
+def test_what_is_made_of_ours_alone_can_stop_a_run(condition: Condition) -> None:
     require_known(condition)
+    assert AgentConfig(stop=condition).stop is condition
 
 
 @pytest.mark.parametrize(

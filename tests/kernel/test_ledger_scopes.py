@@ -4,10 +4,10 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
+from ledger_words import assert_refused, some, with_tokens
 
 from endstop.errors import (
     ClosedAccountError,
-    EndstopError,
     LedgerError,
     NotEnoughLeftError,
 )
@@ -21,25 +21,6 @@ COST = LimitKind.COST_USD
 TURNS = LimitKind.TURNS
 
 FULL = Budget(turns=10, model_calls=20, tokens=1_000, cost_usd="0.50", seconds=60, finish_reserve=0.1)
-
-
-def with_tokens(tokens: int, *, finish_reserve: float = 0) -> Ledger:
-    """The books of a run that may use so many tokens."""
-    return Ledger.open(Budget(tokens=tokens, finish_reserve=finish_reserve))
-
-
-def some(tokens: int) -> Amounts:
-    return Amounts(tokens=tokens)
-
-
-def assert_refused(
-    ledger: Ledger, entry: Callable[[Ledger], object], error: type[EndstopError], words: str = "."
-) -> None:
-    """The entry is refused with that error, and the books are as they were."""
-    before = repr(ledger)
-    with pytest.raises(error, match=words):
-        entry(ledger)
-    assert repr(ledger) == before
 
 
 @pytest.mark.guarantee("A7")
