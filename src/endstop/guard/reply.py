@@ -16,20 +16,22 @@ class Reply:
         self.signal: Signal | None = None
         self._books = books
         self._scope = scope
-        self._stream = SignalStream()
-        self._repeats = RepeatedChunk(books.recorder.started.config.thresholds)
         self._streamed: list[str] = []
+        self._readers: tuple[SignalStream, RepeatedChunk] | None = None
 
     def streamed(self, turn: int, chunk: str) -> str:
         """Take the next piece; what a user may see of the reply by now."""
+        if self._readers is None:
+            self._readers = SignalStream(), RepeatedChunk(self._books.recorder.started.config.thresholds)
+        stream, repeats = self._readers
         self._streamed.append(chunk)
-        found = self._repeats.feed(chunk)
+        found = repeats.feed(chunk)
         if found is not None:
             repeated = ReplyRepeated(
                 at_s=self._books.now_s, scope=self._scope, turn=turn, chunk=found.chunk, times=found.times
             )
             self._books.enter(repeated)
-        return self._stream.feed(chunk)
+        return stream.feed(chunk)
 
     def said(self, turn: int, text: str | None = None, *, is_cut_off: bool = False) -> str:
         """Take the whole reply, by default what was streamed; the text without its signals."""

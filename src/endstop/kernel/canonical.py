@@ -43,7 +43,12 @@ def digest(text: str) -> str:
 
 def action_key(tool: str, arguments: object) -> str:
     """A fingerprint of a call: equal for calls that mean the same."""
-    return digest(f"{tool.strip()}\n{canonical_arguments(arguments)}")
+    return key_of(tool, canonical_arguments(arguments))
+
+
+def key_of(tool: str, canonical: str) -> str:
+    """The fingerprint of a call whose arguments are in canonical form already."""
+    return digest(f"{tool.strip()}\n{canonical}")
 
 
 def canonical_arguments(arguments: object) -> str:

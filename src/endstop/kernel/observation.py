@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from endstop.kernel.amounts import NOTHING, Amounts
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.canonical import action_key, canonical_arguments
+from endstop.kernel.canonical import canonical_arguments, key_of
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.outcome import Ending
@@ -250,14 +250,15 @@ def tool_called(
     is_cursor: bool = False,
 ) -> ToolCalled:
     """A ``ToolCalled`` from arguments of any kind: a mapping, JSON text, broken text."""
+    canonical = canonical_arguments(arguments)
     return ToolCalled(
         at_s=at_s,
         scope=scope,
         turn=turn,
         call=call,
         tool=tool,
-        arguments=canonical_arguments(arguments),
-        key=action_key(tool, arguments),
+        arguments=canonical,
+        key=key_of(tool, canonical),
         is_cursor=is_cursor,
     )
 

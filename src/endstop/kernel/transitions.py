@@ -115,8 +115,9 @@ def _turn_started(state: GovernorState, started: TurnStarted) -> Changed:
     ledger = state.ledger.reserve(started.scope, _turn_name(started.turn), Amounts(turns=1), closing=closing)
     hints = own.pending_hints
     state = _with_scope(
-        evolve(state, ledger=ledger),
+        state,
         started.scope,
+        ledger=ledger,
         turns_started=own.turns_started + 1,
         open_turns=own.open_turns | {started.turn},
         closing=started.closing,
@@ -142,8 +143,9 @@ def _turn_ended(state: GovernorState, ended: TurnEnded) -> Changed:
         stale = 0 if own.has_new_result else stale + 1
     return Changed(
         _with_scope(
-            evolve(state, ledger=ledger),
+            state,
             ended.scope,
+            ledger=ledger,
             open_turns=own.open_turns - {ended.turn},
             stale_turns=stale,
         )
@@ -154,7 +156,7 @@ def _reserved(state: GovernorState, reserved: CallReserved) -> Changed:
     ledger = state.ledger.reserve(
         reserved.scope, reserved.reservation, reserved.amounts, closing=reserved.closing
     )
-    return Changed(_with_scope(evolve(state, ledger=ledger), reserved.scope))
+    return Changed(_with_scope(state, reserved.scope, ledger=ledger))
 
 
 def _settled(state: GovernorState, settled: CallSettled) -> Changed:
@@ -177,8 +179,9 @@ def _settled(state: GovernorState, settled: CallSettled) -> Changed:
     ledger = ledger.settle(name, reservation, used.minus(past), final=settled.is_final)
     own = state.scopes[name]
     state = _with_scope(
-        evolve(state, ledger=ledger),
+        state,
         name,
+        ledger=ledger,
         model_calls=own.model_calls + settled.model_calls,
         input_tokens=own.input_tokens + settled.input_tokens,
         output_tokens=own.output_tokens + settled.output_tokens,
@@ -287,7 +290,7 @@ def _granted(state: GovernorState, granted: BudgetGranted) -> Changed:
     if closing is not None:
         more = granted.grant.seconds if closing is LimitKind.SECONDS else granted.grant.amounts.of(closing)
         closing = None if more else closing
-    return Changed(_with_scope(evolve(state, ledger=ledger), granted.scope, closing=closing, findings=()))
+    return Changed(_with_scope(state, granted.scope, ledger=ledger, closing=closing, findings=()))
 
 
 def _scope_ended(state: GovernorState, ended: ScopeEnded) -> Changed:
@@ -389,10 +392,13 @@ def _detected(changed: Changed, observation: Observation, config: AgentConfig) -
     return Changed(state, notices=(*changed.notices, *reports), hints=changed.hints)
 
 
-def _with_scope(state: GovernorState, name: str, **changes: object) -> GovernorState:
-    """The state with one scope changed, and active as of now."""
+def _with_scope(
+    state: GovernorState, name: str, *, ledger: Ledger | None = None, **changes: object
+) -> GovernorState:
+    """The state with one scope changed, and active as of now; with other books, if they are given."""
     scope = evolve(state.scopes[name], last_activity_s=state.now_s, **changes)
-    return evolve(state, scopes={**state.scopes, name: scope})
+    scopes = {**state.scopes, name: scope}
+    return evolve(state, scopes=scopes, ledger=state.ledger if ledger is None else ledger)
 
 
 def _turn_name(turn: int) -> str:
