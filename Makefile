@@ -31,7 +31,7 @@ serve: setup ## start the product (today: the guard at work, in this terminal)
 	@echo
 	@$(BIN)/python examples/guard_a_loop.py
 
-test: check coverage docs-check ## everything that must hold before a change lands
+test: check docs-check coverage ## everything that must hold before a change lands
 
 check: setup ## formatting, lint, types, import rules
 	$(BIN)/ruff format --check .
