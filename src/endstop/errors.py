@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+USE_ALLOWED = "Use a value that is allowed"
+
 
 class EndstopError(Exception):
     """The root. ``what`` happened, what is ``allowed``, what ``to_do`` next."""
@@ -45,13 +47,17 @@ class EndstopError(Exception):
             parts.append(to_do.rstrip(".") + ".")
         super().__init__(" ".join(parts))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross processes with all their fields, though their constructors differ."""
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
 
 class InvalidValueError(EndstopError):
     """A value outside its bounds. ``field`` names it."""
 
     code = "invalid_value"
 
-    def __init__(self, field: str, value: object, *, allowed: str, to_do: str = "") -> None:
+    def __init__(self, field: str, value: object, *, allowed: str, to_do: str = USE_ALLOWED) -> None:
         self.field = field
         self.value = value
         super().__init__(f"{field} is {brief(value)}", allowed=allowed, to_do=to_do)
@@ -175,13 +181,19 @@ class EscalationError(EndstopError):
         )
 
 
-def brief(value: object) -> str:
-    """A value for an error message: short, and never an error itself, whatever the value is."""
+def _rebuilt(kind: type[EndstopError], args: tuple[object, ...], fields: dict[str, object]) -> EndstopError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
+
+
+def brief(value: object, *, most: int = 80) -> str:
+    """A value as text for a person: short, and never an error itself, whatever the value is."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - not our object, and its repr may do anything
         return f"a {type(value).__name__} that cannot be shown"
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def cause(error: BaseException) -> str:

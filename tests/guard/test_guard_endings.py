@@ -272,3 +272,18 @@ def test_listeners_hear_every_fact_and_cannot_harm_the_run() -> None:
     assert failing.take() == guard.facts[1:]
     assert slow.missed == len(guard.facts) - 2
     assert {fact.type.split(".")[0] for fact in budget_only.take()} == {"budget"}
+
+
+def test_a_result_of_any_kind_can_be_reported() -> None:
+    class Unshowable:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    guard = es.Guard(es.Budget(turns=3))
+    with guard.turn() as turn:
+        turn.called("search", {"q": 1}, result={"found": 3})
+        turn.called("search", {"q": 2}, result=Unshowable())
+        turn.called("search", object(), result=None)
+    results = [getattr(fact.payload, "result", None) for fact in guard.facts if fact.type == "tool.finished"]
+    assert results == ["{'found': 3}", "a Unshowable that cannot be shown", "None"]
+    assert es.read_record([es.encode(fact) for fact in guard.facts]).require() == guard.facts

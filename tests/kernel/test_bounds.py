@@ -228,3 +228,11 @@ def test_a_bound_reads_as_a_sentence(bound: UpperBound, text: str) -> None:
 def test_what_has_no_limit_can_be_granted_nothing() -> None:
     assert Budget(turns=3).most_granted(LimitKind.TOKENS) == 0
     assert Budget(turns=3, grant_cap=2).most_granted(LimitKind.TURNS) == 6
+
+
+@pytest.mark.guarantee("A13")
+def test_without_knowing_the_calls_of_a_turn_turns_and_calls_do_not_bound_each_other() -> None:
+    bound = upper_bound(Budget(turns=5, model_calls=50, tokens=20), calls_per_turn=None)
+    assert (bound.turns, bound.model_calls) == (5, 20)
+    bound = upper_bound(Budget(turns=5), calls_per_turn=2)
+    assert (bound.turns, bound.model_calls) == (5, 10)

@@ -1,5 +1,7 @@
 """Budgets and grants: what may be set, the exact defaults, and how everything else is refused."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace
 from decimal import Decimal
@@ -409,3 +411,10 @@ def test_a_grant_of_an_impossible_amount_is_refused_by_name(field: str, value: A
         Grant(**{field: value}, by="ada", why="more")
     assert (caught.value.field, str(caught.value.value)) == (field, str(value))
     assert caught.value.allowed
+
+
+def test_a_budget_can_be_copied_and_sent_to_another_process() -> None:
+    budget = Budget(turns=3, cost_usd="0.50", warn_at={"turns": 0.5}, unknown_price="warn")
+    for copied in (pickle.loads(pickle.dumps(budget)), copy.deepcopy(budget)):
+        assert copied == budget
+        assert copied.limits == budget.limits

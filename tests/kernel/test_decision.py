@@ -252,6 +252,7 @@ NONSENSE = [
     (1, "one is not true"),
     ("False", "text is not false"),
     (None, "perhaps"),
+    (False, " "),
     {True: "why"},
     AgentState(),
 ]

@@ -145,3 +145,14 @@ def test_a_soft_limit_out_of_bounds_or_past_the_hard_one_is_refused_by_name(valu
 def test_an_escalation_without_a_key_is_refused() -> None:
     with pytest.raises(InvalidValueError, match=r"^key is ''\. Allowed: a name, such as 'coding_56c6'"):
         Escalation(key="", hard=8)
+
+
+@pytest.mark.guarantee("D2")
+def test_a_soft_handler_that_fails_leaves_the_limit_visible() -> None:
+    def fail(key: str, limit: int, iteration: int) -> None:
+        raise RuntimeError("no mail server")
+
+    escalation = Escalation(key="pm", soft=1, hard=3, on_soft=fail)
+    with pytest.raises(EscalationError, match="no mail server") as caught:
+        next_iteration(escalation, EscalationState())
+    assert (caught.value.limit.key, caught.value.limit.limit) == ("pm", 1)

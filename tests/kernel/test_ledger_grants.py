@@ -140,6 +140,16 @@ def test_money_can_be_granted_up_to_the_cap_to_the_cent(limit: str, cap: float, 
 
 
 @pytest.mark.guarantee("A8")
+@pytest.mark.parametrize(("limit", "part"), [(10.0, 10.0), (1.1, 1.1), (0.1, 0.1), (33.3, 33.3)])
+def test_time_can_be_granted_up_to_the_cap_in_parts(limit: float, part: float) -> None:
+    ledger = Ledger.open(Budget(seconds=limit, grant_cap=3))
+    for _ in range(3):
+        ledger = ledger.grant(ROOT, Grant(seconds=part, by="ada", why="more"))
+    again = Grant(seconds=part, by="ada", why="more")
+    assert_refused(ledger, lambda books: books.grant(ROOT, again), GrantRefusedError, "in all")
+
+
+@pytest.mark.guarantee("A8")
 @pytest.mark.parametrize(("turns", "cap", "most"), [(100, 0.29, 29), (100, 0.57, 57), (10, 1.1, 11)])
 def test_turns_can_be_granted_up_to_the_cap_to_the_turn(turns: int, cap: float, most: int) -> None:
     ledger = Ledger.open(Budget(turns=turns, grant_cap=cap)).grant(ROOT, more(turns=most))

@@ -196,7 +196,7 @@ def test_what_remains_is_never_below_zero() -> None:
         (LimitKind.SECONDS, 61.0, 60.0, "61 s/60 s"),
         (LimitKind.SECONDS, 9.5, 3_600.0, "9.5 s/3,600 s"),
         (LimitKind.SECONDS, 2.0, 2.5, "2 s/2.5 s"),
-        (LimitKind.SECONDS, 9.9, 10.4, "9.9 s/10 s"),
+        (LimitKind.SECONDS, 9.9, 10.4, "9.9 s/10.4 s"),
     ],
 )
 def test_a_meter_reads_as_people_write_it(kind: LimitKind, used: Number, maximum: Number, text: str) -> None:
@@ -290,3 +290,8 @@ def test_limits_and_meters_cannot_be_changed() -> None:
         turns_meter(1, 2).used = 0  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(FrozenInstanceError):
         Limit(kind=LimitKind.TURNS, maximum=1).maximum = 2  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("used", [59.96, 59.999])
+def test_a_time_limit_that_is_not_reached_does_not_read_as_if_it_were(used: float) -> None:
+    assert Meter(kind=LimitKind.SECONDS, used=used, maximum=60.0).shown == "59.9 s/60 s"

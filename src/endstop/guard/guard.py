@@ -24,6 +24,7 @@ from endstop.kernel.conditions import Condition
 from endstop.kernel.decision import DEFAULT_POLICY, make_decision_tree
 from endstop.kernel.detectors import Detector
 from endstop.kernel.ledger import ROOT
+from endstop.kernel.limits import words
 from endstop.kernel.thresholds import Thresholds
 from endstop.ports import Clock
 
@@ -60,7 +61,7 @@ class Guard(Scope):
         run_id: str | None = None,
         clock: Clock | None = None,
     ) -> None:
-        own = None if detectors is None else tuple(detectors)
+        own = _own_detectors(detectors)
         config = _config(
             policy,
             budget=budget,
@@ -103,7 +104,7 @@ class Guard(Scope):
         Calls it was in the middle of are recorded as interrupted, and what it had reserved counts as spent.
         """
         guard = cls.__new__(cls)
-        own = None if detectors is None else tuple(detectors)
+        own = _own_detectors(detectors)
         guard._detectors = own
         recorder = replay(facts, detectors=own)
         guard._adopt(recorder, SystemClock() if clock is None else clock, reviewer)
@@ -132,9 +133,7 @@ class Guard(Scope):
 
     def cancel(self, by: str = "user", *, after_turn: bool = False) -> None:
         """End the run: now (``turn.must_stop`` says so inside a turn), or after the turn under way."""
-        if not by.strip():
-            raise InvalidValueError("by", by, allowed="who cancels")
-        self._books.cancel(by, after_turn=after_turn)
+        self._books.cancel(words("by", by), after_turn=after_turn)
 
     def explain(self) -> Explanation:
         """Why it stopped, in plain words, with evidence. Print it."""
@@ -147,6 +146,16 @@ class Guard(Scope):
     def _adopt(self, recorder: Recorder, clock: Clock, reviewer: Reviewer | None) -> None:
         books = Books(recorder, clock=clock, bus=Bus())
         super().__init__(books, ROOT, None if reviewer is None else Reviews(books, reviewer))
+
+
+def _own_detectors(detectors: Iterable[Detector] | None) -> tuple[Detector, ...] | None:
+    if detectors is None:
+        return None
+    own = tuple(detectors)
+    for detector in own:
+        if not isinstance(detector, Detector):  # pyright: ignore[reportUnnecessaryIsInstance] - callers' code
+            raise InvalidValueError("detectors", detector, allowed="objects with a method observe(seen)")
+    return own
 
 
 def _config(

@@ -8,14 +8,14 @@ from decimal import Decimal
 from types import TracebackType
 from typing import Self
 
-from endstop.errors import cause
+from endstop.errors import InvalidValueError, cause
 from endstop.guard.books import Books
 from endstop.guard.reviewing import Reviews
 from endstop.guard.turn import Turn
 from endstop.kernel.amounts import dollars
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.ledger import ROOT
-from endstop.kernel.limits import Meter
+from endstop.kernel.limits import Meter, whole, words
 from endstop.kernel.observation import AgentFinished, BudgetGranted, IterationEnded, UserSaid
 from endstop.kernel.outcome import Ending, Failed, StopReason
 from endstop.kernel.usage import Usage
@@ -111,7 +111,7 @@ class Scope:
         )
         with self._books.lock:
             self._books.require_open(self._name)
-            own = name or self._books.next_scope_name()
+            own = self._books.next_scope_name() if name is None else words("name", name)
             self._books.open_scope(own, self._name, budget)
         return Scope(self._books, own, None)
 
@@ -128,6 +128,7 @@ class Scope:
 
     def finish(self, answer: str = "") -> None:
         """The work is done: end it as completed. Outside of a turn; inside, use ``turn.finished``."""
+        words("answer", answer, may_be_empty=True)
         with self._books.lock:
             self._books.require_open(self._name)
             self._books.observe(lambda at_s: AgentFinished(at_s=at_s, scope=self._name, answer=answer))
@@ -135,6 +136,7 @@ class Scope:
 
     def user_said(self, text: str = "") -> None:
         """The user wrote something: what repeats is counted anew from here."""
+        words("text", text, may_be_empty=True)
         with self._books.lock:
             self._books.require_open(self._name)
             self._books.observe(lambda at_s: UserSaid(at_s=at_s, scope=self._name, text=text))
@@ -149,6 +151,10 @@ class Scope:
     ) -> None:
         """A round of iterating work is over; this is how it stands. Rounds that change nothing are found."""
         cost = None if cost_usd is None else dollars("cost_usd", cost_usd)
+        whole("failing_tests", failing_tests, smallest=0, largest=10**9)
+        if lines_of_code is not None:
+            whole("lines_of_code", lines_of_code, smallest=0, largest=10**9)
+        found = tuple(words("issues", issue) for issue in issues)
         with self._books.lock:
             self._books.require_open(self._name)
             self._iterations += 1
@@ -158,7 +164,7 @@ class Scope:
                     at_s=at_s,
                     scope=self._name,
                     iteration=ended,
-                    issues=tuple(issues),
+                    issues=found,
                     failing_tests=failing_tests,
                     lines_of_code=lines_of_code,
                     cost_usd=cost,
@@ -167,13 +173,15 @@ class Scope:
 
     def grant(self, grant: Grant) -> None:
         """Add to the budget while the run is open. For a scope, only what is left above it."""
+        if not isinstance(grant, Grant):  # pyright: ignore[reportUnnecessaryIsInstance] - callers' code
+            raise InvalidValueError("grant", grant, allowed="a Grant, such as Grant(turns=10, by=…, why=…)")
         with self._books.lock:
             self._books.require_open(self._name)
             self._books.observe(lambda at_s: BudgetGranted(at_s=at_s, scope=self._name, grant=grant))
 
     def waiting(self, why: str = "") -> AbstractContextManager[None]:
         """``with guard.waiting("asking the user"):`` time in here is not charged."""
-        return self._books.waiting(why)
+        return self._books.waiting(words("why", why, may_be_empty=True))
 
     @property
     def outcome(self) -> Ending | None:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from types import MappingProxyType, TracebackType
 
-from endstop.errors import ClosedAccountError, NotEnoughLeftError, ObservationError
+from endstop.errors import ClosedAccountError, NotEnoughLeftError, ObservationError, brief
 from endstop.guard.books import Books
 from endstop.guard.calls import Calls
 from endstop.guard.reply import Reply
 from endstop.kernel.amounts import NOTHING, Amounts, dollars
-from endstop.kernel.limits import LimitKind, whole
+from endstop.kernel.limits import LimitKind, whole, words
 from endstop.kernel.observation import (
     AgentFinished,
     CallReserved,
@@ -26,6 +26,9 @@ from endstop.kernel.verdict import LastTurn, Stop
 from endstop.signals import Signal
 
 _MOST = 10**12
+
+MOST_RESULT_CHARS = 100_000
+"""A result that is no text is recorded as it shows itself, up to this length."""
 
 NO_ARGUMENTS: Mapping[str, object] = MappingProxyType({})
 
@@ -153,11 +156,14 @@ class Turn:
         A reply that says one chunk of text over and over is found here: then ``must_stop`` says so. Call
         ``said()`` when the reply is complete.
         """
+        words("chunk", chunk, may_be_empty=True)
         with self._books.lock:
             return self._reply.streamed(self._require_open(), chunk)
 
     def said(self, text: str | None = None) -> str:
         """The model's text; left out, all that was ``streamed``. Returns it without its signals."""
+        if text is not None:
+            words("text", text, may_be_empty=True)
         with self._books.lock:
             return self._reply.said(self._require_open(), text)
 
@@ -166,6 +172,7 @@ class Turn:
 
         A refused call is recorded with its result: do not report it with ``called`` again.
         """
+        words("tool", tool)
         with self._books.lock:
             turn = self._require_open()
             return self._calls.refusal(turn, tool, arguments, is_last_turn=self.is_last)
@@ -187,13 +194,14 @@ class Turn:
         it still waits for a long process. ``cursor``: repeating it is how it works, as with ``next_page``.
         ``changes_something``: it has effects, so what failed before may now work.
         """
+        words("tool", tool)
         with self._books.lock:
             self._calls.answered(
                 self._require_open(),
                 tool,
                 arguments,
                 status=CallStatus.EXECUTED if ok else CallStatus.FAILED,
-                result=result if isinstance(result, str) else repr(result),
+                result=result if isinstance(result, str) else brief(result, most=MOST_RESULT_CHARS),
                 is_waiting=waiting,
                 is_cursor=cursor,
                 changes_something=changes_something,
@@ -207,6 +215,7 @@ class Turn:
 
     def finished(self, answer: str = "") -> None:
         """The model is done by itself: the loop ends after this turn. Its answer: by default what it said."""
+        words("answer", answer, may_be_empty=True)
         with self._books.lock:
             self._require_open()
             self._books.enter(AgentFinished(at_s=self._books.now_s, scope=self._scope, answer=answer))

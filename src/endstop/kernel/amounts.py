@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
-from endstop.errors import InvalidValueError
+from endstop.errors import USE_ALLOWED, InvalidValueError
 from endstop.kernel.limits import LimitKind, Number, whole
 
 SPENT_KINDS = (LimitKind.TURNS, LimitKind.MODEL_CALLS, LimitKind.TOKENS, LimitKind.COST_USD)
@@ -108,7 +108,7 @@ def dollars(
     *,
     smallest: Decimal = Decimal(0),
     largest: Decimal = _MOST_MONEY,
-    to_do: str = "",
+    to_do: str = USE_ALLOWED,
 ) -> Decimal:
     """``value`` as money. Takes a Decimal, a whole number, a float or text such as "0.50"."""
     amount = _decimal(value)

@@ -42,18 +42,22 @@ class UpperBound:
         return ", ".join(parts)
 
 
-def upper_bound(budget: Budget, *, with_grants: bool = False) -> UpperBound:
+def upper_bound(budget: Budget, *, with_grants: bool = False, calls_per_turn: int | None = 1) -> UpperBound:
     """The most a run under this budget can use; ``with_grants``, with every grant its cap allows.
 
-    A turn is one model call, and a call counts as one token at least: so limits bound each other.
+    ``calls_per_turn`` is how many model calls its driver makes in a turn: one, as the guard counts it, or
+    None if nobody knows. A call counts as one token at least: so limits bound each other.
     """
     tokens = _most(budget, LimitKind.TOKENS, with_grants)
     calls = _smallest(_most(budget, LimitKind.MODEL_CALLS, with_grants), tokens)
-    turns = _smallest(_most(budget, LimitKind.TURNS, with_grants), calls)
+    turns = _most(budget, LimitKind.TURNS, with_grants)
+    if calls_per_turn is not None:
+        turns = _smallest(turns, calls)
+        calls = _smallest(calls, None if turns is None else turns * calls_per_turn)
     per_turn = budget.tool_calls_per_turn
     return UpperBound(
         turns=turns,
-        model_calls=turns,
+        model_calls=calls,
         tool_calls=turns * per_turn if turns is not None and per_turn is not None else None,
         tokens=tokens,
         cost_usd=_most(budget, LimitKind.COST_USD, with_grants),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from endstop.errors import GrantRefusedError, InvalidValueError
 from endstop.kernel.amounts import Amounts, dollars
@@ -97,6 +97,11 @@ class Budget:
         limits = {kind: limit for kind in LIMIT_FACTS if (limit := self._limit(kind)) is not None}
         object.__setattr__(self, "limits", MappingProxyType(limits))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Its limits are a read-only view, which cannot be pickled: a copy is made from what was given."""
+        given = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        return _budget_of, ({**given, "warn_at": dict(self.warn_at)},)
+
     def maximum(self, kind: LimitKind) -> Number | None:
         """The ceiling of this kind, or None where there is none."""
         limit = self.limits.get(kind)
@@ -181,6 +186,10 @@ class Grant:
         return Amounts(
             turns=self.turns, model_calls=self.model_calls, tokens=self.tokens, cost_usd=self.cost_usd
         )
+
+
+def _budget_of(given: dict[str, Any]) -> Budget:
+    return Budget(**given)
 
 
 def _finish(kind: LimitKind, maximum: Number, part: float) -> Number:

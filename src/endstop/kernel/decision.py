@@ -129,7 +129,7 @@ def ask(tree: DecisionTree, state: AgentState) -> Decision:
     except Exception as error:
         raise PolicyError(f"should_continue raised {cause(error)}", to_do=_MEND) from error
     match answer:
-        case (bool() as goes_on, str() as reason):
+        case (bool() as goes_on, str() as reason) if goes_on or reason.strip():
             return goes_on, reason
         case _:  # pyright: ignore[reportUnnecessaryComparison] - what a policy answers is not trusted
             raise PolicyError(

@@ -44,20 +44,27 @@ def next_iteration(
 ) -> tuple[EscalationState, IterationLimitError | None]:
     """Count one finished iteration. Returns the limit when it is the hard one: the loop must then end.
 
-    The handler of a hard limit runs here. The returned ``IterationLimitError`` is a value, a normal
-    ending; only a handler that itself fails is raised, as an ``EscalationError`` that carries the limit.
+    The handlers run here. The returned ``IterationLimitError`` is a value, a normal ending; only a handler
+    that itself fails is raised, as an ``EscalationError`` that carries the limit it was called for.
     """
     state = replace(state, iteration=state.iteration + 1)
     if state.iteration >= escalation.hard:
         limit = IterationLimitError(escalation.key, escalation.hard, state.iteration)
         if escalation.on_hard is not None:
-            try:
-                escalation.on_hard(limit)
-            except Exception as error:
-                raise EscalationError(limit, error) from error
+            on_hard = escalation.on_hard
+            _handled(limit, lambda: on_hard(limit))
         return state, limit
     if escalation.soft is not None and state.iteration >= escalation.soft and not state.is_warned:
         state = replace(state, is_warned=True)
         if escalation.on_soft is not None:
-            escalation.on_soft(escalation.key, escalation.soft, state.iteration)
+            on_soft, soft = escalation.on_soft, escalation.soft
+            limit = IterationLimitError(escalation.key, soft, state.iteration)
+            _handled(limit, lambda: on_soft(escalation.key, soft, state.iteration))
     return state, None
+
+
+def _handled(limit: IterationLimitError, handle: Callable[[], None]) -> None:
+    try:
+        handle()
+    except Exception as error:
+        raise EscalationError(limit, error) from error

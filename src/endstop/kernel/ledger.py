@@ -102,14 +102,11 @@ class Ledger:
 
         The finish reserve of every account on the way is kept, save that a closing turn may use its own.
         """
-        least: Number | None = None
         for account, kinds in self._bearers(name):
-            if kind not in kinds:
-                break
             rest = account.left(kind, keep_finish=not closing or account.id != name)
-            if rest is not None and (least is None or rest < least):
-                least = rest
-        return least
+            if rest is not None and kind in kinds:
+                return rest  # what was carved for this account is held by its ancestors already
+        return None
 
     def fit(self, name: str, asked: Amounts, *, closing: bool = False) -> Amounts:
         """``asked``, clamped to what is left."""
@@ -330,7 +327,10 @@ def _require_grantable(account: Account, kind: LimitKind, grant: Grant) -> None:
         )
     before = account.granted_s if kind is LimitKind.SECONDS else account.granted.of(kind)
     most = account.budget.most_granted(kind)
-    if plus(before, more) > most:
+    total = plus(before, more)
+    if kind is LimitKind.SECONDS:
+        total, most = round(float(total), 6), round(float(most), 6)  # parts of a second do not add up exactly
+    if total > most:
         raise GrantRefusedError(
             f"{shown(kind, more)} more {kind.value} would pass the cap on grants: {shown(kind, before)} "
             f"granted so far, {shown(kind, most)} in all",

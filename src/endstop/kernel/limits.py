@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias, cast
 
-from endstop.errors import InvalidValueError
+from endstop.errors import USE_ALLOWED, InvalidValueError
 
 Number: TypeAlias = int | float | Decimal
 """Whole numbers for things that are counted, Decimal for money, float for seconds."""
@@ -140,9 +140,10 @@ def shown(kind: LimitKind, value: Number) -> str:
 
 
 def _seconds_shown(value: float) -> str:
-    if value >= 10 or value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 0.1 else f"{max(value, 0.001):.3f}".rstrip("0")
+    """Rounded down, so that a limit not reached never reads as reached; and never zero for what is not."""
+    if value >= 100 or value == int(value):
+        return f"{int(value):,}"
+    return f"{int(value * 10) / 10:.1f}" if value >= 0.1 else f"{max(value, 0.001):.3f}".rstrip("0")
 
 
 def money(value: Decimal) -> str:
@@ -153,7 +154,7 @@ def money(value: Decimal) -> str:
     return f"{whole_part}.{places.rstrip('0').ljust(2, '0')}"
 
 
-def whole(field: str, value: object, *, smallest: int, largest: int, to_do: str = "") -> int:
+def whole(field: str, value: object, *, smallest: int, largest: int, to_do: str = USE_ALLOWED) -> int:
     """``value`` if it is a whole number within bounds; a clear error if not."""
     if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= largest:
         raise InvalidValueError(
@@ -162,8 +163,15 @@ def whole(field: str, value: object, *, smallest: int, largest: int, to_do: str 
     return value
 
 
-def fraction(field: str, value: object, *, largest: float = 1.0, to_do: str = "") -> float:
+def fraction(field: str, value: object, *, largest: float = 1.0, to_do: str = USE_ALLOWED) -> float:
     """``value`` if it is a number from 0 to ``largest``; a clear error if not (NaN included)."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= largest:
         raise InvalidValueError(field, value, allowed=f"a number from 0 to {largest:g}", to_do=to_do)
     return float(value)
+
+
+def words(field: str, value: object, *, may_be_empty: bool = False) -> str:
+    """``value`` if it is text that says something; a clear error if not."""
+    if not isinstance(value, str) or not (may_be_empty or value.strip()):
+        raise InvalidValueError(field, value, allowed="text" if may_be_empty else "text that is not empty")
+    return value
