@@ -9,7 +9,7 @@ CORPUS ?= tests/corpus
 TEST_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check unit coverage bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve test check unit coverage fuzz bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -48,6 +48,9 @@ coverage: setup ## the tests, and the floors of their coverage
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='src/endstop/kernel/*,src/endstop/signals/*,src/endstop/events/*'
+
+fuzz: setup ## the properties with new cases, and many more of them (some minutes)
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n $(TEST_JOBS) --timeout=3000 tests/properties tests/signals tests/kernel
 
 bench: setup bench-detectors ## cost per guarded turn, import time, the signal parser: ratios in one run
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_guard.py

@@ -231,8 +231,10 @@ class RunMachine(RuleBasedStateMachine):
                 assert check.holds, check
 
 
+IS_FUZZING = settings.default is not None and not settings.default.derandomize
+
 RunMachine.TestCase.settings = settings(
-    max_examples=150,
+    max_examples=3_000 if IS_FUZZING else 150,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],

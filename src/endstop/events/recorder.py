@@ -31,7 +31,7 @@ from endstop.kernel.observation import (
 from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
 from endstop.kernel.state import GovernorState
 from endstop.kernel.usage import Usage
-from endstop.kernel.verdict import NOTHING_NOTICED, LimitExceeded, Noticed, Verdict
+from endstop.kernel.verdict import NOTHING_NOTICED, LimitExceeded, Noticed, Stop, Verdict
 
 Sink = Callable[[Fact], None]
 """Told of each fact as it is recorded. Must not wait and must not raise: a bus's ``publish`` is one."""
@@ -134,7 +134,13 @@ class Recorder:
         return None if texts is None else "\n\n".join(text.strip() for text in texts)
 
     def end(self, reason: StopReason, *, at_s: float, time: float, scope: str = ROOT) -> Ending:
-        """End a scope, or the run, for a reason. What is still open below it ends first."""
+        """End a scope, or the run, for a reason. What is still open in it ends first; what that used may
+        have met a limit that ranks before, so the reason is looked at again."""
+        at_s = max(at_s, self.state.now_s)
+        self._close_below(scope, at_s=at_s, time=time)
+        if reason.rule is not StopRule.PARENT:
+            verdict = self.verdict(at_s=at_s, scope=scope)
+            reason = verdict.reason if isinstance(verdict, Stop) else reason
         own = self.state.scopes[scope]
         texts = self._texts.get(scope) or [""]
         ending = conclude(
@@ -149,14 +155,18 @@ class Recorder:
     def end_with(self, ending: Ending, *, at_s: float, time: float, scope: str = ROOT) -> None:
         """End a scope, or the run, with an ending already known."""
         at_s = max(at_s, self.state.now_s)
-        for child in self.state.ledger.children(scope):
-            above = StopReason(rule=StopRule.PARENT, message="The run above it has ended.")
-            self.end(above, at_s=at_s, time=time, scope=child)
-        self._close(scope, CallStatus.CANCELLED, "Cancelled: the run ended first.", at_s=at_s, time=time)
+        self._close_below(scope, at_s=at_s, time=time)
         if scope == ROOT:
             self.observe(RunEnded(at_s=at_s, outcome=ending), time=time)
         else:
             self.observe(ScopeEnded(at_s=at_s, scope=scope, outcome=ending), time=time)
+
+    def _close_below(self, scope: str, *, at_s: float, time: float) -> None:
+        """End the scopes below, and close what is under way in this one."""
+        for child in self.state.ledger.children(scope):
+            above = StopReason(rule=StopRule.PARENT, message="The run above it has ended.")
+            self.end(above, at_s=at_s, time=time, scope=child)
+        self._close(scope, CallStatus.CANCELLED, "Cancelled: the run ended first.", at_s=at_s, time=time)
 
     def close_open(self, *, at_s: float, time: float) -> None:
         """Close what a dead process left open, so that the run can go on: calls it was in the middle of are

@@ -230,7 +230,7 @@ class Turn:
                 f"The run may not take another turn: {verdict.reason.message}",
                 to_do="Ask may_continue() before each turn; it says no here, and records why",
             )
-        self._closing = verdict.limit if isinstance(verdict, LastTurn) else self._does_not_fit()
+        self._closing = verdict.limit if isinstance(verdict, LastTurn) else None
         self._reserved = self._fitting()
         number = self._books.recorder.state.scopes[self._scope].turns_started
         started = TurnStarted(at_s=self._books.now_s, scope=self._scope, turn=number, closing=self._closing)
@@ -238,20 +238,17 @@ class Turn:
         self._number = number
         self._reserve(number, self._reserved)
 
-    def _does_not_fit(self) -> LimitKind | None:
-        """The limit that makes this the last turn: what it asks for is only there with the finish reserve."""
-        ledger = self._books.recorder.state.ledger
-        for kind in (LimitKind.TOKENS, LimitKind.COST_USD):
-            left = ledger.left(self._scope, kind)
-            if left is not None and self._asked.of(kind) > left:
-                return kind
-        return None
-
     def _fitting(self) -> Amounts:
-        """What can be reserved of what was asked for; an error if others at work hold all there is."""
+        """What can be reserved of what was asked for; an error if others at work hold all there is.
+
+        What is only there with the finish reserve makes this the last turn.
+        """
         ledger = self._books.recorder.state.ledger
-        turn_left = ledger.left(self._scope, LimitKind.TURNS, closing=self.is_last)
         fitting = ledger.fit(self._scope, self._asked, closing=self.is_last)
+        if fitting != self._asked and not self.is_last:
+            self._closing = next((kind for kind in _CLOSING if fitting.of(kind) < self._asked.of(kind)), None)
+            fitting = ledger.fit(self._scope, self._asked, closing=self.is_last)
+        turn_left = ledger.left(self._scope, LimitKind.TURNS, closing=self.is_last)
         if turn_left == 0 or any(self._asked.of(kind) and not fitting.of(kind) for kind in _NEEDED):
             raise NotEnoughLeftError(
                 "Nothing is left beside what turns and scopes under way hold",
@@ -322,4 +319,5 @@ class Turn:
         return self._number
 
 
-_NEEDED = (LimitKind.MODEL_CALLS, LimitKind.TOKENS, LimitKind.COST_USD)
+_CLOSING = (LimitKind.TOKENS, LimitKind.COST_USD)
+_NEEDED = (LimitKind.MODEL_CALLS, *_CLOSING)

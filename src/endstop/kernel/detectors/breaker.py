@@ -8,6 +8,7 @@ another one now. The least recent failures are forgotten once there are too many
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from endstop.kernel.canonical import error_key
 from endstop.kernel.detectors.actions import Action, Seen, shortened
@@ -33,6 +34,8 @@ class _Failures:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitBreaker:
     """Finds ``FAILING_CALL``, and tells drivers which calls are tripped."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (Action,)
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     failures: tuple[_Failures, ...] = ()

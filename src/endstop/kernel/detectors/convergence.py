@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import ClassVar
 
 from endstop.kernel.canonical import digest, fold_text
 from endstop.kernel.detectors.actions import Seen
@@ -45,6 +46,8 @@ class _Iteration:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Convergence:
     """Finds ``NOT_CONVERGING``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (IterationEnded,)
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     window: tuple[_Iteration, ...] = ()

@@ -12,6 +12,7 @@ different ones, each taken again and each with the same result every time, are a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.pairs import NO_PAIR, PairRow
@@ -27,6 +28,8 @@ _SHOWN = 24
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycles:
     """Finds ``CYCLE``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (Action, UserSaid)
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     recent: tuple[tuple[str, Evidence], ...] = ()

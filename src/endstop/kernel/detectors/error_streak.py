@@ -8,6 +8,7 @@ still waiting) neither lengthen it nor end it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Action, Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
@@ -20,6 +21,8 @@ _ERRORS = "errors"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorStreak:
     """Finds ``ERROR_STREAK``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (Action,)
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     row: Row = NO_ROW

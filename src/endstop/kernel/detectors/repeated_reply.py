@@ -6,6 +6,7 @@ The search itself runs beside the stream, in ``streamed_text``; this turns what 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.finding import Evidence, Finding, Pattern
@@ -15,6 +16,8 @@ from endstop.kernel.observation import ReplyRepeated
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedReply:
     """Finds ``REPEATED_TEXT``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (ReplyRepeated,)
 
     def observe(self, observation: Seen) -> tuple[RepeatedReply, Finding | None]:
         if not isinstance(observation, ReplyRepeated):

@@ -11,6 +11,7 @@ whatever the arguments. A cursor call that was not run brought no page and is pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.rows import NO_ROW, Row
@@ -22,6 +23,8 @@ from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedCalls:
     """Finds ``IDENTICAL_CALL`` and ``IDENTICAL_RESULT``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (Action, UserSaid)
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     row: Row = NO_ROW

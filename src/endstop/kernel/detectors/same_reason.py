@@ -7,6 +7,7 @@ row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
@@ -19,6 +20,8 @@ from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SameReason:
     """Finds ``SAME_REASON``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (SignalGiven, TurnEnded)
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     streak: ReasonStreak = NO_STREAK

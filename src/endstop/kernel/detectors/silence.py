@@ -9,11 +9,12 @@ agent finished, neither count nor begin one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from endstop.kernel.canonical import digest, fold_text
 from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
-from endstop.kernel.detectors.turns import NEW_TURN, TurnWatch
+from endstop.kernel.detectors.turns import NEW_TURN, TURN_CONCERNS, TurnWatch
 from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.observation import AssistantSaid, TurnEnded, UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
@@ -32,6 +33,8 @@ class _Message:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
     """Finds ``SILENT``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = (*TURN_CONCERNS, UserSaid)
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     turn: TurnWatch = NEW_TURN

@@ -14,6 +14,9 @@ from endstop.kernel.observation import (
     TurnStarted,
 )
 
+TURN_CONCERNS = (ToolCalled, AssistantSaid, CallSettled, TurnStarted, AgentFinished, TurnEnded)
+"""What a ``TurnWatch`` has to be told."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnWatch:

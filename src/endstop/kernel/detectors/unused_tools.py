@@ -9,10 +9,11 @@ as a message of the user.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Seen
 from endstop.kernel.detectors.rows import NO_ROW, Row
-from endstop.kernel.detectors.turns import NEW_TURN, TurnWatch
+from endstop.kernel.detectors.turns import NEW_TURN, TURN_CONCERNS, TurnWatch
 from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.observation import TurnEnded
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
@@ -21,6 +22,8 @@ from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedTools:
     """Finds ``TOOLS_UNUSED``, then ``TOOLS_REFUSED``."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = TURN_CONCERNS
 
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     turn: TurnWatch = NEW_TURN

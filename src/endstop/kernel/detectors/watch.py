@@ -8,7 +8,8 @@ that is no answer, is set aside and reported: it can neither break the run nor e
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from functools import cache
+from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from endstop.errors import brief, cause
 from endstop.kernel.detectors.actions import NO_OPEN_CALLS, OpenCalls, Seen
@@ -19,7 +20,10 @@ from endstop.kernel.observation import Observation
 
 @runtime_checkable
 class Detector(Protocol):
-    """Anything that can be shown what happened and may find a pattern in it. A value: it changes nothing."""
+    """Anything that can be shown what happened and may find a pattern in it. A value: it changes nothing.
+
+    A class attribute ``CONCERNS``, a tuple of types, says what it wants to be shown; without it, everything.
+    """
 
     def observe(self, seen: Seen, /) -> tuple[Self, Finding | None]:
         """The detector after this, itself if it does not concern it, and what it found."""
@@ -56,7 +60,8 @@ class Watch:
 def _shown(detectors: tuple[Detector, ...], seen: Seen, found: list[Finding]) -> tuple[Detector, ...]:
     """The detectors after they were shown something; what they find is added to ``found``."""
     changed: list[Detector] | None = None
-    for place, detector in enumerate(detectors):
+    for place in _concerned(tuple(map(type, detectors)), type(seen)):
+        detector = detectors[place]
         try:
             following, finding = detector.observe(seen)
             if finding is not None:
@@ -72,9 +77,19 @@ def _shown(detectors: tuple[Detector, ...], seen: Seen, found: list[Finding]) ->
     return detectors if changed is None else tuple(changed)
 
 
+@cache
+def _concerned(detectors: tuple[type, ...], seen: type) -> tuple[int, ...]:
+    """The places of the detectors that want to be shown such a thing: those that do not say are shown all."""
+    return tuple(
+        place for place, detector in enumerate(detectors) if seen in getattr(detector, "CONCERNS", (seen,))
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SetAside:
     """In the place of a detector that failed: finds nothing."""
+
+    CONCERNS: ClassVar[tuple[type, ...]] = ()
 
     def observe(self, seen: Seen) -> tuple[_SetAside, Finding | None]:  # noqa: ARG002
         return self, None

@@ -1,0 +1,11 @@
+"""How properties are tried: the same cases on every run of ``make test``, new and many more with ``make fuzz``."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("steady", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("fuzz", max_examples=2_000, deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
