@@ -1,4 +1,4 @@
-"""How properties are tried: the same cases on every run of ``make test``, new and many more with ``make fuzz``."""
+"""How properties are tried: the same cases on every ``make test``, new and many more with ``make fuzz``."""
 
 from __future__ import annotations
 
