@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from endstop.errors import brief, cause
 from endstop.kernel.detectors.actions import NO_OPEN_CALLS, OpenCalls, Seen
@@ -88,8 +88,6 @@ def _concerned(detectors: tuple[type, ...], seen: type) -> tuple[int, ...]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SetAside:
     """In the place of a detector that failed: finds nothing."""
-
-    CONCERNS: ClassVar[tuple[type, ...]] = ()
 
     def observe(self, seen: Seen) -> tuple[_SetAside, Finding | None]:  # noqa: ARG002
         return self, None
