@@ -16,7 +16,6 @@ from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import ROOT, Account
 from endstop.kernel.limits import LimitKind, Meter
 from endstop.kernel.observation import (
-    AgentFinished,
     BudgetGranted,
     CallSettled,
     Observation,
@@ -45,8 +44,6 @@ class Summary:
     findings: tuple[FindingReported, ...] = ()
     warnings: tuple[LimitWarned, ...] = ()
     ending: Ending | None = None
-    ended_at_turn: int | None = None
-    has_finished: bool = False
     waits_for: str | None = None
 
     @property
@@ -101,10 +98,8 @@ def summarise(facts: Iterable[Fact]) -> Summary:
                 paused_at_s, waits_for = at_s, why
             case RunResumed(at_s=at_s) if paused_at_s is not None:
                 waited_s, paused_at_s, waits_for = waited_s + at_s - paused_at_s, None, None
-            case AgentFinished(scope="run") if summary is not None:
-                summary = replace(summary, has_finished=True)
             case RunEnded(outcome=ending) if summary is not None:
-                summary = replace(summary, ending=ending, ended_at_turn=usage.turns)
+                summary = replace(summary, ending=ending)
             case _:
                 pass
         if isinstance(fact.payload, Observation):

@@ -9,17 +9,12 @@ _SOME_DAY_S = 1_767_225_600.0
 
 
 class FakeClock:
-    """Stands still until ``advance``; never goes backwards. Call it, or its ``now``, to read it."""
+    """Stands still until ``advance``, and never goes backwards."""
 
     __slots__ = ("_now_s",)
 
     def __init__(self, now_s: float = 0.0) -> None:
         self._now_s = now_s
-
-    def now(self) -> float:
-        return self._now_s
-
-    __call__ = now
 
     def monotonic_s(self) -> float:
         return self._now_s
