@@ -17,10 +17,11 @@ help: ## what can be done here
 $(UV):
 	@test -n "$(PYTHON)" || { echo "Endstop needs Python 3.11 or newer. Install it, or name one: make PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv .tools
-	.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<0.14'
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
 
 .venv/.synced: $(UV) pyproject.toml uv.lock
-	$(UV) sync --frozen --quiet --python $(PYTHON)
+	@# uv brings certificates of its own; behind a proxy only the machine's are known, so those come second
+	$(UV) sync --frozen --quiet --python $(PYTHON) || $(UV) sync --frozen --quiet --system-certs --python $(PYTHON)
 	@touch $@
 
 setup: .venv/.synced ## make the virtual environment
