@@ -79,3 +79,17 @@ def test_rounds_of_work_that_change_nothing_end_the_run() -> None:
     assert isinstance(guard.outcome, es.Stopped)
     assert guard.outcome.reason.finding is not None
     assert guard.outcome.reason.finding.pattern.value == "not_converging"
+
+
+@pytest.mark.guarantee("B7", "A9")
+def test_rounds_are_counted_on_after_a_resume() -> None:
+    guard = es.Guard(es.Budget(turns=30))
+    guard.iteration_ended(issues=["slow"])
+    guard.iteration_ended(issues=["slow"])
+    again = es.Guard.resume(guard.facts)
+    again.iteration_ended(issues=["slow"])
+    numbers = [
+        getattr(fact.payload, "iteration", None) for fact in again.facts if fact.type == "iteration.ended"
+    ]
+    assert numbers == [0, 1, 2]
+    assert not again.may_continue()

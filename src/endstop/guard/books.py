@@ -6,6 +6,7 @@ take the last tokens.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,9 +17,17 @@ from endstop.events.bus import Bus
 from endstop.events.facts import Note
 from endstop.events.recorder import Recorder
 from endstop.kernel.budget import Budget
+from endstop.kernel.evolve import evolve
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
-from endstop.kernel.observation import CancelRequested, Observation, RunPaused, RunResumed, ScopeOpened
+from endstop.kernel.observation import (
+    CancelRequested,
+    IterationEnded,
+    Observation,
+    RunPaused,
+    RunResumed,
+    ScopeOpened,
+)
 from endstop.kernel.outcome import Ending, StopReason
 from endstop.kernel.review import Review, ReviewDecision
 from endstop.kernel.verdict import Noticed, Verdict
@@ -40,7 +49,9 @@ class Books:
         self._waiting = 0
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
         recorder.sink = bus.publish
-        self._scopes_opened = sum(isinstance(fact.payload, ScopeOpened) for fact in recorder.facts)
+        payloads = [fact.payload for fact in recorder.facts]
+        self._scopes_opened = sum(isinstance(payload, ScopeOpened) for payload in payloads)
+        self._iterations = Counter(one.scope for one in payloads if isinstance(one, IterationEnded))
 
     @property
     def now_s(self) -> float:
@@ -85,7 +96,7 @@ class Books:
 
     def seconds_left(self, scope: str) -> float | None:
         """What is left of the tightest time limit over a scope; None if there is none."""
-        state = replace(self.recorder.state, now_s=self.now_s)
+        state = evolve(self.recorder.state, now_s=self.now_s)
         meter = next((one for one in meters(state, scope) if one.kind is LimitKind.SECONDS), None)
         return None if meter is None else float(meter.remaining)
 
@@ -113,6 +124,12 @@ class Books:
         """A name nobody has used in this run."""
         self._scopes_opened += 1
         return f"scope-{self._scopes_opened}"
+
+    def next_iteration(self, scope: str) -> int:
+        """The number of the round of work that has ended: counted from 0, on from where the record stood."""
+        number = self._iterations.get(scope, 0)
+        self._iterations[scope] = number + 1
+        return number
 
     def cancel(self, by: str, *, after_turn: bool) -> None:
         with self.lock:

@@ -35,7 +35,6 @@ class Scope:
         self._name = name
         self._reviews = reviews
         self._feedback: tuple[str, ...] = ()
-        self._iterations = 0
 
     def __enter__(self) -> Self:
         return self
@@ -157,8 +156,7 @@ class Scope:
         found = tuple(words("issues", issue) for issue in issues)
         with self._books.lock:
             self._books.require_open(self._name)
-            self._iterations += 1
-            ended = self._iterations - 1
+            ended = self._books.next_iteration(self._name)
             self._books.observe(
                 lambda at_s: IterationEnded(
                     at_s=at_s,
