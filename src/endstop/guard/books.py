@@ -30,9 +30,13 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Ending, StopReason
 from endstop.kernel.review import Review, ReviewDecision
+from endstop.kernel.state import GovernorState
 from endstop.kernel.verdict import Noticed, Verdict
 from endstop.kernel.views import meters
 from endstop.ports import Clock
+
+_STAYS_TRUE_S = 0.02
+"""A verdict holds this long if nothing is observed: a time limit is noticed at most so much later."""
 
 Reviewer = Callable[[Review], ReviewDecision]
 """Asked when a limit would end a run: grants more, asks for changes, or rejects."""
@@ -47,6 +51,7 @@ class Books:
         self.lock = RLock()
         self._clock = clock
         self._waiting = 0
+        self._last_verdict: tuple[GovernorState, str, float, Verdict] | None = None
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
         recorder.sink = bus.publish
         payloads = [fact.payload for fact in recorder.facts]
@@ -76,7 +81,14 @@ class Books:
             self.recorder.note(note, time=self.unix_s)
 
     def verdict(self, scope: str) -> Verdict:
-        return self.recorder.verdict(at_s=self.now_s, scope=scope)
+        """What the governor says now. Asked again at once, with nothing new observed, it says the same."""
+        state, at_s = self.recorder.state, self.now_s
+        last = self._last_verdict
+        if last is not None and last[0] is state and last[1] == scope and at_s - last[2] < _STAYS_TRUE_S:
+            return last[3]
+        verdict = self.recorder.verdict(at_s=at_s, scope=scope)
+        self._last_verdict = (state, scope, at_s, verdict)
+        return verdict
 
     def end(self, scope: str, reason: StopReason) -> None:
         self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope)
