@@ -160,7 +160,7 @@ def test_hostile_replies_cannot_fill_the_memory() -> None:
 @pytest.mark.parametrize("between", ["", " \n", "<reason>", "  <reason>because "])
 def test_a_signal_in_a_signal_spoils_the_outer_one(between: str) -> None:
     reply = parse_reply(f"a{OPEN}{between}{FULL}b{CLOSE}c{CLOSE}")
-    assert reply.text == f"abc{CLOSE}"
+    assert reply.text == f"ac{CLOSE}"
     assert reply.signal is not None
     assert reply.signal.type is SignalType.NEED_TURN
     assert [(entry.text, entry.problem) for entry in reply.malformed] == [
@@ -171,8 +171,19 @@ def test_a_signal_in_a_signal_spoils_the_outer_one(between: str) -> None:
 @pytest.mark.guarantee("C3", "C4")
 def test_every_signal_stripped_before_its_end_has_its_close_stripped() -> None:
     reply = parse_reply(f"{OPEN * 3}{STUCK}1{CLOSE}2{CLOSE}3{CLOSE}4{CLOSE}")
-    assert reply.text == f"1234{CLOSE}"
+    assert reply.text == f"4{CLOSE}"
     assert reply.malformed_count == 3
+
+
+@pytest.mark.guarantee("C3")
+def test_the_rest_of_a_signal_after_one_inside_it_is_not_shown_if_its_close_comes_soon() -> None:
+    nested = f"a{OPEN}<reason>see {STUCK}"
+    assert parse_reply(f"{nested} ok</reason>{CLOSE}b").text == "ab"
+    assert parse_reply(f"{nested}{'x' * 256}{CLOSE}b").text == "ab"
+    assert parse_reply(f"{nested}{'x' * 257}{CLOSE}b").text == f"a{'x' * 257}b"
+    assert parse_reply(f"{nested} the answer goes on").text == "a the answer goes on"
+    assert parse_reply(f"{nested} one {STUCK} two{CLOSE}b").text == "a one b"
+    assert parse_reply(f"{nested} and <signal type=").text == "a and "
 
 
 @pytest.mark.guarantee("C3")

@@ -101,17 +101,29 @@ class Reference:
         while at < len(text):
             opening = self.opening(at)
             if opening is not None:
+                judged = self.well_formed + self.malformed
                 at, is_pending = self.signal(at, opening)
                 pending += is_pending
+                has_ended = not is_pending and self.well_formed + self.malformed > judged
+                at, pending = self.rest(at, pending) if has_ended else (at, pending)
             elif pending and text.startswith("</signal>", at):
-                pending -= 1
-                at += len("</signal>")
+                at, pending = self.rest(at + len("</signal>"), pending - 1)
             elif len(text) - at <= 264 and re.fullmatch(r"<signal\s+type\s*=[^<>]*", text[at:]):
                 self.malformed += 1
                 at = len(text)
             else:
                 self.shown += text[at]
                 at += 1
+
+    def rest(self, at: int, pending: int) -> tuple[int, int]:
+        """Where to go on after the rest of the signals around one that ended at ``at``, if it is theirs."""
+        while pending:
+            close = self.text.find("</signal>", at)
+            inner = any(self.opening(place) for place in range(at, max(close, at)))
+            if not at <= close <= at + 256 or inner:
+                break
+            at, pending = close + len("</signal>"), pending - 1
+        return at, pending
 
     def opening(self, at: int) -> re.Match[str] | None:
         match = re.compile(r"<signal(\s[^<>]{0,256})>").match(self.text, at)
@@ -261,9 +273,19 @@ def test_what_is_held_is_exactly_what_is_not_decided(text: str) -> None:
 def test_the_beginning_of_a_close_is_held_only_while_one_is_pending(close: str) -> None:
     stream = SignalStream()
     assert [stream.feed(char) for char in close] == ["", "</", *close[2:]]
-    stream.feed('<signal type="x"><signal type="stuck"/>')
+    prose = "x" * 300
+    assert stream.feed(f'<signal type="x"><signal type="stuck"/>{prose}') == prose
     assert "".join(stream.feed(char) for char in close[:-1]) == ""
     assert stream.feed(close[-1]) == ("" if close == "</signal>" else close)
+
+
+@pytest.mark.guarantee("C3")
+def test_what_may_be_the_rest_of_a_signal_is_held_for_256_characters_and_no_longer() -> None:
+    stream = SignalStream()
+    assert stream.feed('<signal type="x"><signal type="stuck"/>') == ""
+    assert "".join(stream.feed("x") for _ in range(256)) == ""
+    assert stream.feed("x") == "x" * 257
+    assert stream.feed("y") == "y"
 
 
 @pytest.mark.guarantee("C3")

@@ -2,8 +2,9 @@
 
 An opening tag is ``<signal``, white space, at most 256 characters that are neither ``<`` nor ``>``, and
 ``>``; without a ``type`` attribute it is ordinary text. The signal runs to the first ``</signal>``, at
-most 4,096 characters later; if there is none, its opening was ordinary text. What decides is the text
-alone, never how it was cut into chunks.
+most 4,096 characters later; if there is none, its opening was ordinary text. A signal inside another spoils
+the outer one, which is stripped as far as it came; what follows the inner one is taken for its rest if its
+``</signal>`` comes within 256 characters. What decides is the text alone, never how it was cut into chunks.
 
 The cost is linear: ``re`` and ``str`` do the scanning, and nothing is scanned twice but the few
 characters of a tag that was still incomplete. No tag can be complete before a ``>`` comes, and until
@@ -22,6 +23,9 @@ MAX_TAG_CHARS = 256
 
 MAX_BODY_CHARS = 4_096
 """The most characters between an opening tag and its ``</signal>``."""
+
+MAX_REST_CHARS = 256
+"""The most characters after a nested signal that are taken for the rest of the one around it."""
 
 MAX_KEPT = 20
 """How many extra and how many malformed signals are kept; those after them are only counted."""
@@ -62,6 +66,7 @@ class SignalStream:
         "_open_type",
         "_pending_closes",
         "_pieces",
+        "_rest_at",
         "_room",
         "_scanned",
         "_start",
@@ -90,6 +95,8 @@ class SignalStream:
         self._has_tag_start = False
         # How many ``</signal>`` are still to come of signals that were stripped before their end.
         self._pending_closes = 0
+        # Where, in what is held, the rest of such a signal may begin: its close, if it comes soon, decides.
+        self._rest_at: int | None = None
 
     @property
     def extra(self) -> tuple[Signal, ...]:
@@ -106,6 +113,8 @@ class SignalStream:
         if self._open_type is not None:
             return self._feed_open(chunk)
         text = self._held + chunk
+        if self._rest_at is not None:
+            return self._scan(text)
         if ">" in chunk and (_STEM in text or self._pending_closes):
             return self._scan(text)
         cut = text.rfind("<")
@@ -126,6 +135,9 @@ class SignalStream:
                 text = ""
             cut = self._undecided(text, self._scanned)
             self._open_type, self._scanned = None, 0
+        elif self._rest_at is not None:
+            cut = self._undecided(text, self._scanned)
+            self._rest_at, self._scanned = None, 0
         if not _CUT_OFF.match(text, cut):
             return text
         self._log_malformed(text, cut, len(text), "cut off in its opening tag")
@@ -175,16 +187,25 @@ class SignalStream:
         if self._open_type is not None:
             self._complete(self._open_type, text[self._body_at : start], text, self._start, end)
             self._open_type = None
+            self._expect_rest(end)
             return self._start, end
         if self._pending_closes:
             self._pending_closes -= 1
-            return start, end
+            rest_at = self._rest_at
+            is_rest = rest_at is not None and start - rest_at <= MAX_REST_CHARS
+            self._expect_rest(end)
+            return (rest_at if rest_at is not None and is_rest else start), end
         return None
+
+    def _expect_rest(self, at: int) -> None:
+        """What follows ``at`` may belong to a signal around the one that ended there."""
+        self._rest_at = at if self._pending_closes else None
 
     def _meet_opening(self, text: str, tag: re.Match[str]) -> tuple[int, int] | None:
         """Act on an opening tag; the span to strip."""
         start, end = tag.span()
         first = start
+        self._rest_at = None
         if self._open_type is not None and self._is_meant(text, start):
             first = self._start
             self._log_malformed(text, first, start, "another signal opens inside it")
@@ -193,6 +214,7 @@ class SignalStream:
         if text[end - 2] == "/":
             self._open_type = None
             self._complete(type_name, "", text, start, end)
+            self._expect_rest(end)
             return first, end
         self._open_type, self._start, self._body_at = type_name, start, end
         return (first, start) if first < start else None
@@ -208,7 +230,11 @@ class SignalStream:
             self._open_type = None
             cut = self._undecided(text, at)
         if self._open_type is None:
-            self._held, self._scanned = text[cut:], 0
+            rest_at = self._rest_at
+            if rest_at is not None and cut - rest_at <= MAX_REST_CHARS:
+                self._held, self._scanned, self._rest_at = text[rest_at:], cut - rest_at, 0
+                return rest_at
+            self._held, self._scanned, self._rest_at = text[cut:], 0, None
             return cut
         start = self._start
         self._held, self._scanned, self._has_tag_start = text[start:], cut - start, cut < len(text)
