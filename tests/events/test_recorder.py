@@ -508,3 +508,12 @@ def test_a_turn_of_a_guard_reports_what_it_did_to_the_same_record(stage: Stage) 
         "tool.finished",
         "turn.ended",
     ]
+
+
+def test_a_scope_name_taken_again_begins_with_no_usage() -> None:
+    opened = ScopeOpened(at_s=1.0, scope="reader", budget=Budget(turns=2))
+    recorder = observed(new_recorder(), opened, *a_turn(0, 1.0, scope="reader"))
+    recorder.end_with(Cancelled(by="ana"), at_s=2.0, time=BORN_AT, scope="reader")
+    assert recorder.usage("reader").turns == 1
+    observed(recorder, ScopeOpened(at_s=3.0, scope="reader", budget=Budget(turns=2)))
+    assert recorder.usage("reader").turns == 0

@@ -184,3 +184,22 @@ def test_without_a_budget_the_policy_brings_its_own() -> None:
     assert isinstance(guard.outcome, es.Stopped)
     assert guard.outcome.reason.rule is StopRule.CONDITION
     assert es.Guard().upper_bound.turns == 30
+
+
+@pytest.mark.guarantee("F1")
+def test_a_policy_that_gets_its_method_when_it_is_made_is_told_all_the_same() -> None:
+    told: list[int] = []
+
+    @es.decision_tree("late")
+    def make() -> es.DefaultDecisionTree:  # pyright: ignore[reportUnusedFunction]
+        tree = es.DefaultDecisionTree()
+
+        def on_turn_start(state: es.AgentState) -> es.AgentState:
+            told.append(state.turn)
+            return state
+
+        tree.on_turn_start = on_turn_start
+        return tree
+
+    run("late", turns=2)
+    assert told == [0, 1]

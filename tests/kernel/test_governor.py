@@ -138,6 +138,11 @@ IMPOSSIBLE: list[tuple[Observation, type[EndstopError], str]] = [
     (TurnStarted(at_s=2, turn=7), ObservationError, "turn 2, the next one"),
     (TurnEnded(at_s=2, turn=1), ObservationError, "none is open"),
     (CallSettled(at_s=2, turn=1, reservation="x"), LedgerError, "no open reservation 'x'"),
+    (
+        CallReserved(at_s=2, turn=1, reservation="turn:9", amounts=Amounts(tokens=1)),
+        ObservationError,
+        "reserved as 'turn:9'",
+    ),
     (ContextMeasured(at_s=2, tokens=-1), InvalidValueError, "context tokens is -1"),
     (ScopeEnded(at_s=2, outcome=DONE), LedgerError, "ended by RunEnded"),
     (ScopeOpened(at_s=2, scope="a", parent="b", budget=Budget(turns=1)), ClosedAccountError, "'b'"),

@@ -19,7 +19,7 @@ from endstop.events.recorder import Recorder, replay
 from endstop.guard import Scope, Turn
 from endstop.guard.books import Books
 from endstop.kernel.amounts import SPENT_KINDS
-from endstop.kernel.ledger import ROOT
+from endstop.kernel.ledger import ROOT, scope_hold
 from endstop.kernel.limits import plus
 from endstop.kernel.observation import RunEnded
 from endstop.testing import FakeClock
@@ -197,7 +197,7 @@ class RunMachine(RuleBasedStateMachine):
         for account in ledger.accounts.values():
             if account.parent is None:
                 continue
-            held = ledger.held(account.parent, f"scope:{account.id}")
+            held = ledger.held(account.parent, scope_hold(account.id))
             for kind in SPENT_KINDS:
                 if account.budget.maximum(kind) is not None:
                     assert plus(account.settled.of(kind), account.reserved.of(kind)) <= held.of(kind)

@@ -14,7 +14,7 @@ from endstop.events.facts import NOTES, Derivation, Fact, HintGiven, Note, Paylo
 from endstop.kernel.decision import make_decision_tree
 from endstop.kernel.detectors import Detector
 from endstop.kernel.governor import Governor
-from endstop.kernel.ledger import ROOT
+from endstop.kernel.ledger import ROOT, is_call_hold
 from endstop.kernel.observation import (
     AssistantSaid,
     CallSettled,
@@ -100,6 +100,7 @@ class Recorder:
             case ScopeOpened(scope=scope):
                 self._texts.pop(scope, None)
                 self.endings.pop(scope, None)
+                self._final_usage.pop(scope, None)
             case AssistantSaid(scope=scope, text=text):
                 texts = self._texts.setdefault(scope, [])
                 if text.strip():
@@ -193,7 +194,7 @@ class Recorder:
             self.observe(answer, time=time)
         own = self.state.scopes[scope]
         for reservation, held in tuple(self.state.ledger.account(scope).holds.items()):
-            if reservation.startswith(("turn:", "scope:")):
+            if not is_call_hold(reservation):
                 continue
             settled = CallSettled(
                 at_s=at_s,

@@ -7,7 +7,6 @@ gives the same verdicts and the same state; resume, audit and the tests rest on 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import MappingProxyType
 
 from endstop.errors import ClosedAccountError, ObservationError, PolicyError
 from endstop.kernel import wording
@@ -16,7 +15,6 @@ from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, rule
 from endstop.kernel.detectors import Detector, Watch, standard_detectors
 from endstop.kernel.evolve import evolve
 from endstop.kernel.ledger import ROOT, Ledger
-from endstop.kernel.limits import LimitKind, Meter
 from endstop.kernel.observation import Observation, ScopeOpened, TurnStarted
 from endstop.kernel.order import ENFORCED, last_turn_limit, rules_met
 from endstop.kernel.outcome import StopReason, StopRule
@@ -31,6 +29,7 @@ from endstop.kernel.verdict import (
     Noticed,
     Stop,
     Verdict,
+    limit_notice,
 )
 from endstop.kernel.views import agent_state, meters
 
@@ -61,7 +60,7 @@ class Governor:
         """The state of a run that has just begun, at zero on its clock."""
         return GovernorState(
             ledger=Ledger.open(self.config.budget),
-            scopes=MappingProxyType({ROOT: self._new_scope(0.0, 0.0)}),
+            scopes={ROOT: self._new_scope(0.0, 0.0)},
         )
 
     def step(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Verdict]:
@@ -84,7 +83,7 @@ class Governor:
         changed = apply(state, observation, self.config)
         if isinstance(observation, TurnStarted):
             changed = self._warned(changed, observation)
-        following = extended(changed.state, observation, self._view, self.tree)
+        following = extended(changed.state, observation, self.view, self.tree)
         if not changed.notices and not changed.hints:
             return following, NOTHING_NOTICED
         return following, Noticed(notices=changed.notices, hints=changed.hints)
@@ -95,7 +94,7 @@ class Governor:
         failure = now.scopes[scope].policy_failure
         if failure is not None:
             return Stop(reason=StopReason(rule=StopRule.POLICY_ERROR, message=failure))
-        view = self._view(now, scope)
+        view = self.view(now, scope)
         try:
             goes_on, why = ask(self.tree, view)
         except PolicyError as error:
@@ -113,9 +112,6 @@ class Governor:
 
     def view(self, state: GovernorState, scope: str = ROOT) -> AgentState:
         """How a scope stands, as its decision tree sees it."""
-        return self._view(state, scope)
-
-    def _view(self, state: GovernorState, scope: str) -> AgentState:
         return agent_state(state, scope, self.config, user=self.user, project=self.project)
 
     def _new_scope(self, at_s: float, charged_s: float) -> ScopeState:
@@ -136,7 +132,11 @@ class Governor:
         ]
         if not due and started.closing is None:
             return changed
-        notices: tuple[Notice, ...] = tuple(_warning(meter, state, started) for meter in due)
+        account = state.ledger.account(started.scope)
+        notices: tuple[Notice, ...] = tuple(
+            limit_notice(LimitWarned, meter, account, turn=started.turn, message=wording.approaching(meter))
+            for meter in due
+        )
         hints = [wording.approaching(meter) for meter in due]
         if started.closing is not None:
             hints = [wording.last_turn(started.closing)]
@@ -168,18 +168,3 @@ def _policy_reason(why: str, met: tuple[StopReason, ...]) -> StopReason:
     if found is not None:
         return found
     return StopReason(rule=StopRule.POLICY, message=f"The run's policy ended it: {why}")
-
-
-def _warning(meter: Meter, state: GovernorState, started: TurnStarted) -> LimitWarned:
-    max_turns = state.ledger.account(started.scope).maximum(LimitKind.TURNS)
-    return LimitWarned(
-        scope=started.scope,
-        limit_type=meter.kind,
-        current_value=meter.used,
-        limit_value=meter.maximum,
-        percentage=meter.percent,
-        remaining=meter.remaining,
-        turn=started.turn,
-        max_turns=None if max_turns is None else int(max_turns),
-        message=wording.approaching(meter),
-    )

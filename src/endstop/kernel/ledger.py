@@ -34,6 +34,23 @@ _Count = TypeVar("_Count", int, Decimal)
 ROOT = "run"
 """The name of a run's own account, the ancestor of all others."""
 
+_TURN, _SCOPE = "turn:", "scope:"
+
+
+def turn_hold(turn: int) -> str:
+    """The name of the reservation that a turn under way holds."""
+    return f"{_TURN}{turn}"
+
+
+def scope_hold(child: str) -> str:
+    """The name of the reservation that an open scope holds in its parent."""
+    return f"{_SCOPE}{child}"
+
+
+def is_call_hold(reservation: str) -> bool:
+    """Whether a reservation is a model call's own, and not a turn's or a scope's."""
+    return not reservation.startswith((_TURN, _SCOPE))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
@@ -102,9 +119,11 @@ class Ledger:
 
         The finish reserve of every account on the way is kept, save that a closing turn may use its own.
         """
-        for account, kinds in self._bearers(name):
+        if kind not in SPENT_KINDS:
+            return None  # time passes and ceilings stand: neither is reserved
+        for account in self.lineage(name):
             rest = account.left(kind, keep_finish=not closing or account.id != name)
-            if rest is not None and kind in kinds:
+            if rest is not None:
                 return rest  # what was carved for this account is held by its ancestors already
         return None
 
@@ -138,7 +157,7 @@ class Ledger:
     def settle(self, name: str, reservation: str, used: Amounts, *, final: bool = True) -> Ledger:
         """Enter what was really used; with ``final``, give the rest of the reservation back."""
         held = self.held(name, reservation)
-        if any(_carve_name(child) == reservation for child in self.children(name)):
+        if any(scope_hold(child) == reservation for child in self.children(name)):
             raise LedgerError(f"{reservation!r} is held for an open scope", to_do="Close the scope instead")
         if not used.minus(held).is_nothing:
             raise OverReservationError(
@@ -176,7 +195,7 @@ class Ledger:
         )
         if account.parent is None:
             return self._with_account(granted)
-        larger = self.top_up(account.parent, _carve_name(name), grant.amounts)
+        larger = self.top_up(account.parent, scope_hold(name), grant.amounts)
         return larger._with_account(granted)
 
     def carve(self, parent: str, child: str, budget: Budget) -> Ledger:
@@ -204,7 +223,7 @@ class Ledger:
             tokens=allowance.tokens or None,
             cost_usd=allowance.cost_usd or None,
         )
-        opened = self.reserve(parent, _carve_name(child), allowance)
+        opened = self.reserve(parent, scope_hold(child), allowance)
         return opened._with_account(Account(id=child, parent=parent, budget=carved))
 
     def close(self, name: str) -> Ledger:
@@ -219,7 +238,7 @@ class Ledger:
         if account.parent is None:
             return closed
         own_kinds = tuple(kind for kind in SPENT_KINDS if account.budget.maximum(kind) is not None)
-        settled = closed.settle(account.parent, _carve_name(name), account.settled.only(own_kinds))
+        settled = closed.settle(account.parent, scope_hold(name), account.settled.only(own_kinds))
         past = account.overrun.only(own_kinds)
         return settled if past.is_nothing else settled.overrun(account.parent, past)
 
@@ -302,10 +321,6 @@ def _with(holds: Mapping[str, Amounts], reservation: str, amounts: Amounts | Non
     else:
         changed[reservation] = amounts
     return changed
-
-
-def _carve_name(child: str) -> str:
-    return f"scope:{child}"
 
 
 def _listed(amounts: Amounts) -> str:

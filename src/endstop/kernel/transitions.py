@@ -17,7 +17,7 @@ from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, told
 from endstop.kernel.evolve import evolve
 from endstop.kernel.finding import Response
 from endstop.kernel.frozen import frozen_json
-from endstop.kernel.ledger import Ledger
+from endstop.kernel.ledger import Ledger, is_call_hold, turn_hold
 from endstop.kernel.limits import LimitKind, Meter, whole
 from endstop.kernel.observation import (
     AgentFinished,
@@ -40,7 +40,14 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Forced, Stopped
 from endstop.kernel.state import GovernorState
-from endstop.kernel.verdict import FindingReported, LimitExceeded, Notice, Overrun, PriceUnknown
+from endstop.kernel.verdict import (
+    FindingReported,
+    LimitExceeded,
+    Notice,
+    Overrun,
+    PriceUnknown,
+    limit_notice,
+)
 
 _RECENT_RESULTS = 12
 _MOST_FINDINGS = 20
@@ -96,7 +103,7 @@ def extended(
 def _is_indifferent(tree: DecisionTree, observation: TurnStarted | ToolFinished) -> bool:
     """Whether a tree leaves this to the default, which does nothing: then it need not be shown the run."""
     name = "on_turn_start" if isinstance(observation, TurnStarted) else "on_tool_result"
-    return getattr(type(tree), name, None) is getattr(DefaultDecisionTree, name)
+    return getattr(getattr(tree, name), "__func__", None) is getattr(DefaultDecisionTree, name)
 
 
 def _no_entry(state: GovernorState, observation: Observation) -> Changed:
@@ -112,7 +119,7 @@ def _turn_started(state: GovernorState, started: TurnStarted) -> Changed:
             to_do="Number the turns of a scope from 0, one after the other",
         )
     closing = started.closing is not None
-    ledger = state.ledger.reserve(started.scope, _turn_name(started.turn), Amounts(turns=1), closing=closing)
+    ledger = state.ledger.reserve(started.scope, turn_hold(started.turn), Amounts(turns=1), closing=closing)
     hints = own.pending_hints
     state = _with_scope(
         state,
@@ -137,7 +144,7 @@ def _turn_ended(state: GovernorState, ended: TurnEnded) -> Changed:
             allowed=", ".join(map(str, sorted(own.open_turns))) or "none is open",
             to_do="End each turn once, after it was started",
         )
-    ledger = state.ledger.settle(ended.scope, _turn_name(ended.turn), Amounts(turns=1))
+    ledger = state.ledger.settle(ended.scope, turn_hold(ended.turn), Amounts(turns=1))
     stale = own.stale_turns
     if own.has_called:
         stale = 0 if own.has_new_result else stale + 1
@@ -153,6 +160,12 @@ def _turn_ended(state: GovernorState, ended: TurnEnded) -> Changed:
 
 
 def _reserved(state: GovernorState, reserved: CallReserved) -> Changed:
+    if not is_call_hold(reserved.reservation):
+        raise ObservationError(
+            f"A call was reserved as {reserved.reservation!r}",
+            allowed="names that do not begin like those of turns and scopes",
+            to_do='Name it otherwise, such as "call:7"',
+        )
     ledger = state.ledger.reserve(
         reserved.scope, reserved.reservation, reserved.amounts, closing=reserved.closing
     )
@@ -332,21 +345,9 @@ def _exceeded(state: GovernorState, ended: ScopeEnded | RunEnded) -> tuple[Notic
         return ()
     meter = Meter(kind=reason.limit, used=reason.current, maximum=reason.maximum)
     account = state.ledger.account(ended.scope)
-    max_turns = account.maximum(LimitKind.TURNS)
-    return (
-        LimitExceeded(
-            scope=ended.scope,
-            limit_type=meter.kind,
-            current_value=meter.used,
-            limit_value=meter.maximum,
-            percentage=meter.percent,
-            remaining=meter.remaining,
-            turn=account.settled.turns,
-            max_turns=None if max_turns is None else int(max_turns),
-            message=reason.message,
-            forced=isinstance(ended.outcome, Forced),
-        ),
-    )
+    is_forced = isinstance(ended.outcome, Forced)
+    turn = account.settled.turns
+    return (limit_notice(LimitExceeded, meter, account, turn=turn, message=reason.message, forced=is_forced),)
 
 
 def _settled_up(ledger: Ledger, name: str) -> Ledger:
@@ -399,10 +400,6 @@ def _with_scope(
     scope = evolve(state.scopes[name], last_activity_s=state.now_s, **changes)
     scopes = {**state.scopes, name: scope}
     return evolve(state, scopes=scopes, ledger=state.ledger if ledger is None else ledger)
-
-
-def _turn_name(turn: int) -> str:
-    return f"turn:{turn}"
 
 
 _Entry = Callable[[GovernorState, Any], Changed]

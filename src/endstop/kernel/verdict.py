@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from endstop.kernel.amounts import Amounts
 from endstop.kernel.finding import Finding, Response
-from endstop.kernel.ledger import ROOT
-from endstop.kernel.limits import LimitKind, Number
+from endstop.kernel.ledger import ROOT, Account
+from endstop.kernel.limits import LimitKind, Meter, Number
 from endstop.kernel.outcome import StopReason
 
 
@@ -36,6 +36,28 @@ class LimitWarned(LimitNotice):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitExceeded(LimitNotice):
     """A limit ended the run."""
+
+
+_Limited = TypeVar("_Limited", LimitWarned, LimitExceeded)
+
+
+def limit_notice(
+    kind: type[_Limited], meter: Meter, account: Account, *, turn: int, message: str, forced: bool = False
+) -> _Limited:
+    """A notice of how a limit stands for an account."""
+    max_turns = account.maximum(LimitKind.TURNS)
+    return kind(
+        scope=account.id,
+        limit_type=meter.kind,
+        current_value=meter.used,
+        limit_value=meter.maximum,
+        percentage=meter.percent,
+        remaining=meter.remaining,
+        turn=turn,
+        max_turns=None if max_turns is None else int(max_turns),
+        message=message,
+        forced=forced,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
