@@ -160,3 +160,16 @@ def test_a_run_that_has_ended_stays_ended_when_resumed() -> None:
     assert not again.may_continue()
     assert again.outcome == guard.outcome
     assert again.facts == guard.facts
+
+
+@pytest.mark.guarantee("A6", "A14")
+def test_while_others_are_at_work_the_answer_is_no_but_the_run_has_not_ended() -> None:
+    guard = es.Guard(es.Budget(turns=5, tokens=100, finish_reserve=0))
+    with guard.turn(reserve_tokens=100) as turn:
+        turn.spent(input_tokens=100)
+        assert not guard.may_continue()
+        assert guard.outcome is None
+        turn.called("read", {"page": 1}, result="the last page")
+    assert not guard.may_continue()
+    assert isinstance(guard.outcome, es.Stopped)
+    assert guard.audit().holds
