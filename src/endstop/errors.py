@@ -17,6 +17,24 @@
     │   ├── UnknownFactError       a type this version has never heard of
     │   ├── NewerFactError         written by a newer version of Endstop
     │   └── FactOrderError         a fact is missing, doubled or out of order
+    ├── ModelError                 a model call failed; says whether trying again may help
+    │   ├── UnknownModelError      no such provider or model, or what it needs is not installed
+    │   ├── ModelAccessError       the key is missing or wrong, or may not do this
+    │   ├── ModelUnreachableError  nobody answers: no network, wrong address, server down
+    │   ├── ModelOverloadedError   the provider is too busy, or broke down on its side
+    │   ├── ModelRefusedError      the provider will not take the request as it is
+    │   └── ModelBrokeOffError     the reply broke off in the middle
+    ├── PriceUnknownError          a cost limit is set, and nobody knows the model's price
+    ├── ToolError                  a tool call cannot be done
+    │   ├── ToolArgumentsError     the arguments are not what the tool takes
+    │   ├── ToolRefusedError       the tool may not do this
+    │   └── UnknownToolError       there is no such tool
+    ├── StoreError                 the database cannot be used as it is; says what to do
+    │   ├── RecordTakenError       another process has written to the record: this one must stop
+    │   ├── UnknownRunError        there is no such run
+    │   ├── UnknownConversationError  there is no such conversation
+    │   └── NewerStoreError        the database was made by a newer version of Endstop
+    ├── RunStateError              the run is not in a state for this (finished, not paused, decided already)
     ├── EscalationError            the handler of a hard limit failed; carries the limit it was for
     └── IterationLimitError        a hard limit was reached: an ending, like end of file, not a failure
 
@@ -151,6 +169,124 @@ class FactOrderError(RecordError):
     """A fact is missing, doubled or out of order."""
 
     code = "fact_order"
+
+
+class ModelError(EndstopError):
+    """A model call failed. ``is_retryable``: trying again may help, after ``retry_after_s`` if given."""
+
+    code = "model_failed"
+    is_retryable: bool = False
+
+    def __init__(
+        self, what: str, *, allowed: str = "", to_do: str = "", retry_after_s: float | None = None
+    ) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(what, allowed=allowed, to_do=to_do)
+
+
+class UnknownModelError(ModelError):
+    """No such provider or model, or the package it needs is not installed."""
+
+    code = "unknown_model"
+
+
+class ModelAccessError(ModelError):
+    """The key is missing or wrong, or it may not do this."""
+
+    code = "model_access"
+
+
+class ModelUnreachableError(ModelError):
+    """Nobody answers: no network, a wrong address, a server that is down."""
+
+    code = "model_unreachable"
+    is_retryable = True
+
+
+class ModelOverloadedError(ModelError):
+    """The provider is too busy (429), or something broke on its side (5xx)."""
+
+    code = "model_overloaded"
+    is_retryable = True
+
+
+class ModelRefusedError(ModelError):
+    """The provider will not take the request as it is (4xx)."""
+
+    code = "model_refused"
+
+
+class ModelBrokeOffError(ModelError):
+    """The reply broke off in the middle."""
+
+    code = "model_broke_off"
+    is_retryable = True
+
+
+class PriceUnknownError(EndstopError):
+    """A cost limit is set, and nobody knows what the model costs: the run does not start (A10)."""
+
+    code = "price_unknown"
+
+
+class ToolError(EndstopError):
+    """A tool call cannot be done. The words are for the model."""
+
+    code = "tool_failed"
+
+
+class ToolArgumentsError(ToolError):
+    """The arguments are not what the tool takes."""
+
+    code = "tool_arguments"
+
+
+class ToolRefusedError(ToolError):
+    """The tool may not do this."""
+
+    code = "tool_refused"
+
+
+class UnknownToolError(ToolError):
+    """There is no tool of that name."""
+
+    code = "unknown_tool"
+
+
+class StoreError(EndstopError):
+    """The database cannot be used as it is: locked, read-only, full, corrupt, out of reach."""
+
+    code = "store_failed"
+
+
+class RecordTakenError(StoreError):
+    """Another process has written to the record meanwhile: this one must stop working on the run."""
+
+    code = "record_taken"
+
+
+class UnknownRunError(StoreError):
+    """There is no run of that name."""
+
+    code = "unknown_run"
+
+
+class UnknownConversationError(StoreError):
+    """There is no conversation of that name."""
+
+    code = "unknown_conversation"
+
+
+class NewerStoreError(StoreError):
+    """The database was made by a newer version of Endstop."""
+
+    code = "newer_store"
+
+
+class RunStateError(EndstopError):
+    """The run is not in a state for this: it has finished, is not paused, was decided already."""
+
+    code = "run_state"
 
 
 class IterationLimitError(EndstopError):
