@@ -179,6 +179,10 @@ class ToolResult:
     """For a terminal tool: the typed result of the loop."""
 
 
+RunChild: TypeAlias = Callable[..., Awaitable[Outcome]]
+"""Runs a sub-agent on a part of the run's budget: ``await run_child(agent, question, budget=…)``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool may know of the run that calls it."""
@@ -189,8 +193,7 @@ class ToolContext:
     call: str
     """With ``run_id``, a key of its own for each call: good for idempotency keys."""
     seconds_left: float | None = None
-    run_child: Callable[..., Awaitable[Outcome]] | None = None
-    """Runs a sub-agent on a part of this run's budget: ``await run_child(agent, question, budget=…)``."""
+    run_child: RunChild | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from endstop.kernel import observation as seen
 from endstop.kernel import verdict as noticed
 from endstop.kernel.agent import AgentConfig
 from endstop.kernel.decision import DEFAULT_POLICY
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Pattern
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
@@ -45,6 +46,11 @@ class RunStarted:
     question: str = ""
     detectors: tuple[str, ...] | None = None
     """The names of detectors of the caller's own; None for the standard ones."""
+    agent: str = ""
+    """The name of the agent, where Endstop itself drives it; below, what it was made of."""
+    model: str = ""
+    system: str = ""
+    tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +92,69 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTold:
+    """What the driver told the model of its own accord: to go on, to be shorter."""
+
+    scope: str = ROOT
+    turn: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailed:
+    """A model call failed; it is tried again after ``retry_in_s``, or not (None)."""
+
+    scope: str = ROOT
+    turn: int
+    attempt: int
+    code: str
+    message: str
+    retry_in_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageDisputed:
+    """A provider reported what cannot be: more than the call was allowed, or nothing for a reply that came.
+
+    The call was settled at our own count.
+    """
+
+    scope: str = ROOT
+    turn: int
+    reported_tokens: int
+    counted_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserAwaited:
+    """The agent told the user how it stands, and waits for an answer (D7)."""
+
+    scope: str = ROOT
+    turn: int
+    question: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EscalationReached:
+    """A soft or a hard limit on iterations was reached, and its handler called (D2)."""
+
+    scope: str = ROOT
+    key: str
+    limit: int
+    iteration: int
+    is_hard: bool = False
+    failure: str | None = None
+    """What the handler failed with, if it did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTaken:
+    """A process has taken on the run: the one that worked on it before has died, or must stop."""
+
+    owner: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRequested:
     """A hard limit was met: somebody is asked to decide."""
 
@@ -104,10 +173,34 @@ class ReviewDecided:
 
 
 Derivation: TypeAlias = noticed.Notice | HintGiven
-Note: TypeAlias = SignalRejected | SourceCited | Thought | ReviewRequested | ReviewDecided
+Note: TypeAlias = (
+    SignalRejected
+    | SourceCited
+    | Thought
+    | ModelTold
+    | ModelFailed
+    | UsageDisputed
+    | UserAwaited
+    | EscalationReached
+    | RunTaken
+    | ReviewRequested
+    | ReviewDecided
+)
 Payload: TypeAlias = RunStarted | seen.Observation | Derivation | Note
 
-NOTES = (SignalRejected, SourceCited, Thought, ReviewRequested, ReviewDecided)
+NOTES = (
+    SignalRejected,
+    SourceCited,
+    Thought,
+    ModelTold,
+    ModelFailed,
+    UsageDisputed,
+    UserAwaited,
+    EscalationReached,
+    RunTaken,
+    ReviewRequested,
+    ReviewDecided,
+)
 OBSERVATIONS: tuple[type[seen.Observation], ...] = (
     seen.ScopeOpened,
     seen.ScopeEnded,
@@ -115,6 +208,7 @@ OBSERVATIONS: tuple[type[seen.Observation], ...] = (
     seen.TurnEnded,
     seen.CallReserved,
     seen.CallSettled,
+    seen.CallUnaffordable,
     seen.ContextMeasured,
     seen.AssistantSaid,
     seen.ReplyRepeated,
@@ -143,6 +237,7 @@ _LIMIT_WORDS = {
 PAYLOAD_OF_TYPE = MappingProxyType(
     {
         "run.started": RunStarted,
+        "run.taken": RunTaken,
         "run.paused": seen.RunPaused,
         "run.resumed": seen.RunResumed,
         "run.cancel_requested": seen.CancelRequested,
@@ -153,6 +248,7 @@ PAYLOAD_OF_TYPE = MappingProxyType(
         "turn.ended": seen.TurnEnded,
         "budget.reserved": seen.CallReserved,
         "budget.settled": seen.CallSettled,
+        "budget.unaffordable": seen.CallUnaffordable,
         "budget.granted": seen.BudgetGranted,
         "budget.overrun": noticed.Overrun,
         "budget.price_unknown": noticed.PriceUnknown,
@@ -163,6 +259,9 @@ PAYLOAD_OF_TYPE = MappingProxyType(
         "assistant.repeated": seen.ReplyRepeated,
         "assistant.thought": Thought,
         "assistant.cited": SourceCited,
+        "model.told": ModelTold,
+        "model.failed": ModelFailed,
+        "usage.disputed": UsageDisputed,
         "signal.parsed": seen.SignalGiven,
         "signal.rejected": SignalRejected,
         "tool.called": seen.ToolCalled,
@@ -174,6 +273,8 @@ PAYLOAD_OF_TYPE = MappingProxyType(
         "hint.given": HintGiven,
         "iteration.ended": seen.IterationEnded,
         "user.said": seen.UserSaid,
+        "user.awaited": UserAwaited,
+        "escalation.reached": EscalationReached,
         "review.requested": ReviewRequested,
         "review.decided": ReviewDecided,
     }
@@ -183,6 +284,7 @@ PAYLOAD_OF_TYPE = MappingProxyType(
 _TYPE_OF_PAYLOAD: dict[type, str] = {payload: name for name, payload in PAYLOAD_OF_TYPE.items()}
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """One entry of a record: its number, its time, who wrote it, and what it says."""
@@ -233,11 +335,13 @@ def severity_of(payload: Payload) -> Severity:
             return Severity.WARNING
         case noticed.LimitWarned() | noticed.FindingReported() | noticed.PriceUnknown():
             return Severity.WARNING
+        case ModelFailed() | UsageDisputed() | EscalationReached() | seen.CallUnaffordable():
+            return Severity.WARNING
         case SignalRejected() | ReviewRequested() | seen.ReplyRepeated():
             return Severity.WARNING
         case seen.ToolFinished(is_error=True):
             return Severity.WARNING
-        case seen.CallReserved() | seen.CallSettled() | seen.ContextMeasured() | HintGiven():
+        case seen.CallReserved() | seen.CallSettled() | seen.ContextMeasured() | HintGiven() | ModelTold():
             return Severity.DEBUG
         case _:
             return Severity.INFO

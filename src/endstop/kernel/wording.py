@@ -26,7 +26,7 @@ def reached(meter: Meter) -> str:
 def closed_in(meter: Meter) -> str:
     """Said when the closing turn was taken with something left: what is left was not worth another turn."""
     word = LIMIT_FACTS[meter.kind].word.capitalize()
-    return f"{word} limit closed in ({meter.shown}): the closing turn was taken."
+    return f"{word} limit closed in ({meter.shown}): what is left pays for no further turn."
 
 
 def completed_at(meter: Meter) -> str:
@@ -34,9 +34,11 @@ def completed_at(meter: Meter) -> str:
     return f"Completed on the last turn the {LIMIT_FACTS[meter.kind].word} limit allowed ({meter.shown})."
 
 
-def last_turn(kind: LimitKind) -> str:
+def last_turn(kind: LimitKind, terminal_tool: str = "") -> str:
     """What the model is told on its last turn (A4)."""
-    return (
-        f"This is your last turn: the {LIMIT_FACTS[kind].word} limit is reached after it. "
-        "No tools are available. Write the best answer you can from what you have."
+    what = (
+        f"Only {terminal_tool} is available: call it now, with the best result you have."
+        if terminal_tool
+        else "No tools are available. Write the best answer you can from what you have."
     )
+    return f"This is your last turn: the {LIMIT_FACTS[kind].word} limit is reached after it. {what}"

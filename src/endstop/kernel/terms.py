@@ -1,0 +1,107 @@
+"""On what terms the next model call can be made: its output clamped to what is left, or not at all (A6).
+
+What only fits with the finish reserve is made as the closing call; what does not fit even so is refused,
+and the limit that refuses it is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from endstop.kernel.amounts import Amounts, dollars
+from endstop.kernel.ledger import Ledger
+from endstop.kernel.limits import LimitKind
+from endstop.kernel.state import GovernorState
+
+LEAST_OUTPUT = 64
+"""With less room than this an ordinary call is not worth making: it becomes the closing one."""
+
+CostOf = Callable[[int, int], Decimal | None]
+"""The cost of a call by its input and output tokens; None when nobody knows."""
+
+_NO_MONEY = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallTerms:
+    """What to reserve for a call, and how long its reply may be."""
+
+    amounts: Amounts
+    max_output_tokens: int
+    closing: LimitKind | None = None
+
+
+def call_terms(
+    ledger: Ledger,
+    scope: str,
+    *,
+    input_tokens: int,
+    output_cap: int,
+    cost_of: CostOf,
+    closing: LimitKind | None,
+) -> CallTerms | LimitKind:
+    """The terms of the next call, or the limit that allows none."""
+    output, short = _room(ledger, scope, input_tokens, output_cap, cost_of, closing=closing is not None)
+    if closing is None and short is not None and output < min(LEAST_OUTPUT, output_cap):
+        closing = short
+        output, short = _room(ledger, scope, input_tokens, output_cap, cost_of, closing=True)
+    if output < 1:
+        return short or LimitKind.TOKENS
+    cost = cost_of(input_tokens, output)
+    amounts = Amounts(
+        model_calls=1,
+        tokens=input_tokens + output,
+        cost_usd=_NO_MONEY if cost is None else dollars("cost_usd", cost),
+    )
+    return CallTerms(amounts=amounts, max_output_tokens=output, closing=closing)
+
+
+def time_left_s(state: GovernorState, scope: str, *, at_s: float, closing: bool) -> float | None:
+    """How long a call may take that begins now; None where no time limit is set.
+
+    An ordinary call leaves the closing turn its part; a scope leaves those above it theirs.
+    """
+    left: float | None = None
+    for account in state.ledger.lineage(scope):
+        limit = account.budget.limits.get(LimitKind.SECONDS)
+        if limit is None:
+            continue
+        kept = 0.0 if closing and account.id == scope else float(limit.finish)
+        used = at_s - state.waited_s - state.scopes[account.id].opened_charged_s
+        own = float(limit.maximum) + account.granted_s - kept - used
+        left = own if left is None else min(left, own)
+    return left
+
+
+def _room(
+    ledger: Ledger, scope: str, input_tokens: int, output_cap: int, cost_of: CostOf, *, closing: bool
+) -> tuple[int, LimitKind | None]:
+    """How many tokens of output fit, and the limit that makes them fewer than the cap."""
+    output, short = output_cap, None
+    tokens_left = ledger.left(scope, LimitKind.TOKENS, closing=closing)
+    if tokens_left is not None and input_tokens + output > tokens_left:
+        output, short = int(tokens_left) - input_tokens, LimitKind.TOKENS
+    money_left = ledger.left(scope, LimitKind.COST_USD, closing=closing)
+    if money_left is not None and not _fits(cost_of, input_tokens, max(output, 0), Decimal(money_left)):
+        short = LimitKind.COST_USD
+        output = _most_output(cost_of, input_tokens, output, Decimal(money_left))
+    return output, short
+
+
+def _fits(cost_of: CostOf, input_tokens: int, output: int, money_left: Decimal) -> bool:
+    cost = cost_of(input_tokens, output)
+    return cost is None or dollars("cost_usd", cost) <= money_left
+
+
+def _most_output(cost_of: CostOf, input_tokens: int, too_much: int, money_left: Decimal) -> int:
+    """The most output that the money pays for, by halving: prices need not be linear, only rise."""
+    enough = 0
+    while too_much - enough > 1:
+        middle = (enough + too_much) // 2
+        if _fits(cost_of, input_tokens, middle, money_left):
+            enough = middle
+        else:
+            too_much = middle
+    return enough

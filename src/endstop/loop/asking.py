@@ -1,0 +1,243 @@
+"""The model call of one turn: reserved first, streamed, settled; tried again if that may help (A6, D11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from endstop.errors import ModelError, ModelUnreachableError
+from endstop.events.facts import ModelFailed, ModelTold, Thought
+from endstop.events.replies import reply_payloads
+from endstop.kernel.limits import LimitKind
+from endstop.kernel.observation import CallReserved, CallSettled, ReplyRepeated
+from endstop.kernel.terms import CallTerms, call_terms
+from endstop.loop.agent import Agent
+from endstop.loop.bounded import Ended, Overseer
+from endstop.loop.history import History
+from endstop.loop.journal import Delta, Journal
+from endstop.loop.reading import Reading, Show
+from endstop.loop.settling import settlement
+from endstop.ports import AssistantMessage, ModelRequest, ModelUsage, ToolRequest, ToolSpec, UserMessage
+from endstop.signals import Signal, SignalStream, parse_reply
+
+_GO_ON = "Go on."
+
+
+@dataclass(slots=True, kw_only=True)
+class Reply:
+    """What came of a turn's model call."""
+
+    text: str = ""
+    """Without its signals."""
+    calls: list[ToolRequest] = field(default_factory=list[ToolRequest])
+    signal: Signal | None = None
+    is_whole: bool = False
+    """It came to its end: not cut off, not truncated."""
+    is_truncated: bool = False
+    failure: ModelError | None = None
+    unaffordable: LimitKind | None = None
+
+
+class Asking:
+    """Makes the model calls of one run or scope."""
+
+    def __init__(
+        self, journal: Journal, agent: Agent, history: History, overseer: Overseer, scope: str
+    ) -> None:
+        self._journal = journal
+        self._agent = agent
+        self._history = history
+        self._overseer = overseer
+        self._scope = scope
+        self._reading: Reading | None = None
+        self._under_way: tuple[int, str, CallTerms, int] | None = None
+
+    def terms(self, closing: LimitKind | None) -> CallTerms | LimitKind:
+        """On what terms the next call can be made, or the limit that allows none."""
+        model = self._agent.model
+        return call_terms(
+            self._journal.recorder.state.ledger,
+            self._scope,
+            input_tokens=self._history.tokens,
+            output_cap=self._agent.max_output_tokens,
+            cost_of=lambda sent, said: model.cost_usd(ModelUsage(input_tokens=sent, output_tokens=said)),
+            closing=closing,
+        )
+
+    def tell(self, turn: int, text: str) -> None:
+        """Tell the model something of the driver's own accord."""
+        self._journal.note(ModelTold(scope=self._scope, turn=turn, text=text))
+        self._history.add(UserMessage(text=text))
+
+    async def ask(self, turn: int, closing: LimitKind | None, tools: tuple[ToolSpec, ...]) -> Reply:
+        """Make the call, again if it fails in a way that may pass, and record what came of it."""
+        if isinstance(self._history.messages[-1] if self._history.messages else None, AssistantMessage):
+            self.tell(turn, _GO_ON)
+        failures = 0
+        while True:
+            terms = self.terms(closing)
+            if isinstance(terms, LimitKind):
+                return Reply(unaffordable=terms)
+            ended, reading = await self._attempt(turn, failures, terms, closing, tools)
+            reply = self._recorded(turn, reading, ended)
+            if reply.failure is None:
+                return reply
+            failures += 1
+            wait_s = self._wait_s(reply.failure, failures, closing)
+            self._note_failure(turn, failures, reply.failure, wait_s)
+            if wait_s is None or not await self._waited(wait_s):
+                return reply
+
+    def salvage(self) -> None:
+        """Record what has come of a call that is under way and will not be waited for."""
+        if self._under_way is not None and self._reading is not None:
+            turn, reservation, terms, sent = self._under_way
+            self._settle(turn, reservation, terms, sent)
+            self._recorded(turn, self._reading, Ended.CUT)
+
+    async def _attempt(
+        self,
+        turn: int,
+        failures: int,
+        terms: CallTerms,
+        closing: LimitKind | None,
+        tools: tuple[ToolSpec, ...],
+    ) -> tuple[Ended, Reading]:
+        reservation = f"call:{turn}.{failures}"
+        sent = self._history.tokens
+        self._journal.enter(
+            CallReserved(
+                at_s=self._journal.now_s,
+                scope=self._scope,
+                turn=turn,
+                reservation=reservation,
+                amounts=terms.amounts,
+                closing=closing is not None,
+            )
+        )
+        await self._journal.flush()  # what may be spent from here on stands in the record
+        request = ModelRequest(
+            system=self._agent.system,
+            messages=self._history.messages,
+            tools=tools,
+            max_output_tokens=terms.max_output_tokens,
+        )
+        thresholds = self._journal.recorder.started.config.thresholds
+        reading = self._reading = Reading(request, thresholds, self._show(turn))
+        self._under_way = turn, reservation, terms, sent
+        ended = await self._overseer.run(
+            reading.read(self._agent.model),
+            seconds=self._journal.seconds_left(self._scope, closing=closing is not None),
+            stall_s=self._agent.stall_s,
+            last_sign_s=lambda: reading.last_sign_s,
+        )
+        self._settle(turn, reservation, terms, sent)
+        return ended, reading
+
+    def _settle(self, turn: int, reservation: str, terms: CallTerms, sent: int) -> None:
+        assert self._reading is not None, "a call is under way"
+        self._under_way = None
+        settled = settlement(
+            self._reading,
+            self._agent.model,
+            self._journal.recorder.state.ledger,
+            reserved=terms.amounts,
+            input_tokens=sent,
+            at_s=self._journal.now_s,
+            scope=self._scope,
+            turn=turn,
+            reservation=reservation,
+        )
+        self._journal.enter(settled.settled)
+        if settled.disputed is not None:
+            self._journal.note(settled.disputed)
+        self._last_settled = settled.settled
+
+    def _recorded(self, turn: int, reading: Reading, ended: Ended) -> Reply:
+        """Record what was said, and put it into the history; a reply that failed is not put there."""
+        is_whole = ended is Ended.BY_ITSELF and reading.has_ended and not reading.is_truncated
+        failure = reading.error
+        if ended is Ended.STALLED:
+            failure = ModelUnreachableError(
+                f"Nothing came from the model for {self._agent.stall_s:g} s", to_do="Try again"
+            )
+        if reading.thought:
+            self._journal.note(Thought(scope=self._scope, turn=turn, text=reading.thought))
+        if reading.repeated is not None:
+            found = reading.repeated
+            self._journal.enter(
+                ReplyRepeated(
+                    at_s=self._journal.now_s,
+                    scope=self._scope,
+                    turn=turn,
+                    chunk=found.chunk,
+                    times=found.times,
+                )
+            )
+        if failure is not None and not reading.has_begun:
+            return Reply(failure=failure)
+        parsed = parse_reply(reading.text)
+        at_s = self._journal.now_s
+        for payload in reply_payloads(
+            parsed, at_s=at_s, scope=self._scope, turn=turn, is_cut_off=not is_whole
+        ):
+            self._journal.record(payload)
+        return Reply(
+            text=parsed.text,
+            calls=[] if failure is not None else reading.calls,
+            signal=parsed.signal,
+            is_whole=is_whole and failure is None,
+            is_truncated=reading.is_truncated,
+            failure=failure if ended in (Ended.BY_ITSELF, Ended.STALLED) else None,
+        )
+
+    def keep(self, text: str, calls: tuple[ToolRequest, ...]) -> None:
+        """Put a reply into the history, and believe the provider's count of what there is by now."""
+        if not text and not calls:
+            return
+        self._history.add(AssistantMessage(text=text, calls=calls))
+        settled = self._last_settled
+        if not settled.is_estimate:
+            self._history.measured(settled.input_tokens + settled.output_tokens)
+
+    def _show(self, turn: int) -> Show | None:
+        """Shows the reply to whoever listens, without any part of a signal (C3)."""
+        if self._journal.listener is None:
+            return None
+        stream = SignalStream()
+        run_id, scope = self._journal.run_id, self._scope
+
+        def show(text: str, is_thought: bool) -> None:
+            shown = text if is_thought else stream.feed(text)
+            if shown:
+                self._journal.show(
+                    Delta(run_id=run_id, scope=scope, turn=turn, text=shown, is_thought=is_thought)
+                )
+
+        return show
+
+    def _wait_s(self, failure: ModelError, failures: int, closing: LimitKind | None) -> float | None:
+        """How long to wait before the next try; None if there is to be none."""
+        retries = self._agent.retries
+        if not failure.is_retryable or failures >= retries.attempts:
+            return None
+        wait_s = retries.wait_s(failures, failure.retry_after_s)
+        left = self._journal.seconds_left(self._scope, closing=closing is not None)
+        return None if left is not None and left <= wait_s else wait_s
+
+    def _note_failure(self, turn: int, attempt: int, failure: ModelError, wait_s: float | None) -> None:
+        self._journal.note(
+            ModelFailed(
+                scope=self._scope,
+                turn=turn,
+                attempt=attempt,
+                code=failure.code,
+                message=str(failure),
+                retry_in_s=wait_s,
+            )
+        )
+
+    async def _waited(self, seconds: float) -> bool:
+        """Wait before the next try; False if the run is to end first."""
+        return await self._overseer.pause(seconds)
+
+    _last_settled: CallSettled

@@ -1,0 +1,308 @@
+"""The tool calls of one reply. Each gets exactly one result, whatever happens (D9)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from endstop.errors import (
+    EndstopError,
+    ToolArgumentsError,
+    ToolError,
+    ToolRefusedError,
+    UnknownToolError,
+    brief,
+    cause,
+)
+from endstop.events.facts import SourceCited
+from endstop.kernel.limits import LimitKind
+from endstop.kernel.observation import CallStatus, ToolCalled, ToolFinished, tool_called
+from endstop.kernel.texts import readable, shortened
+from endstop.kernel.verdict import Stop
+from endstop.loop.agent import Agent
+from endstop.loop.bounded import Ended, Overseer
+from endstop.loop.journal import Journal
+from endstop.loop.toolbox import Toolbox
+from endstop.ports import RunChild, Tool, ToolContext, ToolMessage, ToolRequest, ToolResult
+
+MOST_ARGUMENT_CHARS = 100_000
+_MOST_SOURCES = 20
+_NAME_CHARS = 64
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call, and its answer once it has one."""
+
+    request: ToolRequest
+    called: ToolCalled
+    tool: Tool | None = None
+    answer: ToolMessage | None = None
+    value: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What came of the calls of one reply."""
+
+    messages: tuple[ToolMessage, ...]
+    ending: ToolResult | None = None
+    """The result of the terminal tool, if it was called and did its job."""
+
+
+class Calls:
+    """Answers the tool calls of one run or scope."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        agent: Agent,
+        toolbox: Toolbox,
+        overseer: Overseer,
+        scope: str,
+        run_child: RunChild,
+    ) -> None:
+        self._journal = journal
+        self._agent = agent
+        self._toolbox = toolbox
+        self._overseer = overseer
+        self._scope = scope
+        self._run_child = run_child
+        self._terminal = None if agent.terminal is None else agent.terminal.spec.name
+        self._most_per_turn = _smallest(journal, scope, LimitKind.TOOL_CALLS_PER_TURN)
+        self._most_at_once = _smallest(journal, scope, LimitKind.PARALLEL_TOOLS)
+
+    def numbered(self, turn: int, requests: Sequence[ToolRequest]) -> tuple[ToolRequest, ...]:
+        """The requests with names of our own: unique in the run, whatever the model called them."""
+        return tuple(
+            ToolRequest(
+                id=f"t{turn + 1}_{place}",
+                tool=readable(request.tool)[:_NAME_CHARS],
+                arguments=shortened(request.arguments, MOST_ARGUMENT_CHARS),
+            )
+            for place, request in enumerate(requests, 1)
+        )
+
+    async def answer(
+        self, turn: int, requests: Sequence[ToolRequest], *, closing: bool, not_run: str | None
+    ) -> Answered:
+        """Run what may be run, and give the rest a result that says why not. ``not_run``: none may."""
+        calls = [self._called(turn, request) for request in requests]
+        wanted = self._sorted_out(calls, closing=closing, not_run=not_run)
+        if wanted:
+            await self._journal.flush()  # what is about to happen stands in the record before it happens
+            await self._run_all(wanted, closing=closing)
+        ending = next(
+            (
+                call.value
+                for call in calls
+                if call.request.tool == self._terminal and isinstance(call.value, ToolResult)
+            ),
+            None,
+        )
+        return Answered(
+            messages=tuple(call.answer for call in calls if call.answer is not None), ending=ending
+        )
+
+    def cancel_open(self, why: str) -> None:
+        """Answer what is still open, because nobody waits for it any more."""
+        recorder = self._journal.recorder
+        for called in recorder.open_calls(self._scope):
+            self._journal.enter(self._finished(called, CallStatus.CANCELLED, why))
+
+    def _called(self, turn: int, request: ToolRequest) -> _Call:
+        try:
+            tool = self._toolbox.get(request.tool)
+        except UnknownToolError:
+            tool = None
+        called = tool_called(
+            at_s=self._journal.now_s,
+            scope=self._scope,
+            turn=turn,
+            call=request.id,
+            tool=request.tool,
+            arguments=request.arguments,
+            is_cursor=tool is not None and tool.traits.is_cursor,
+        )
+        self._journal.enter(called)
+        return _Call(request, called, tool)
+
+    def _sorted_out(self, calls: list[_Call], *, closing: bool, not_run: str | None) -> list[_Call]:
+        """The calls to run, the terminal one last. The others are answered here."""
+        wanted: list[_Call] = []
+        for call in calls:
+            if not_run is not None:
+                self._answered(call, CallStatus.SKIPPED, not_run)
+            elif closing and call.request.tool != self._terminal:
+                self._answered(call, CallStatus.SKIPPED, "Not run: this is the last turn. " + self._use_now)
+            elif self._most_per_turn is not None and len(wanted) >= self._most_per_turn:
+                why = f"Not run: at most {self._most_per_turn} tool calls per turn. Ask again next turn."
+                self._answered(call, CallStatus.SKIPPED, why)
+            elif call.tool is None:
+                self._answered(call, CallStatus.FAILED, self._unknown(call.request.tool))
+            else:
+                wanted.append(call)
+        return sorted(wanted, key=lambda call: call.request.tool == self._terminal)
+
+    @property
+    def _use_now(self) -> str:
+        return f"Call {self._terminal} now." if self._terminal else "Answer with what you have."
+
+    def _unknown(self, name: str) -> str:
+        try:
+            self._toolbox.get(name)
+        except UnknownToolError as error:
+            return str(error)
+        raise AssertionError("it was not there a moment ago")
+
+    async def _run_all(self, calls: list[_Call], *, closing: bool) -> None:
+        if len(calls) == 1:
+            await self._run(calls[0], closing=closing)
+            return
+        terminal = [call for call in calls if call.request.tool == self._terminal]
+        room = asyncio.Semaphore(self._most_at_once or len(calls))
+
+        async def run(call: _Call) -> None:
+            async with room:
+                if not self._stopped_first(call):
+                    await self._run(call, closing=closing)
+
+        async with asyncio.TaskGroup() as group:
+            for call in calls[: len(calls) - len(terminal)]:
+                group.create_task(run(call))
+        for call in terminal:
+            await run(call)
+
+    def _stopped_first(self, call: _Call) -> bool:
+        """Whether the run has to stop before this call of a turn; then it is answered so."""
+        verdict = self._journal.verdict(self._scope)
+        if isinstance(verdict, Stop):
+            self._answered(call, CallStatus.CANCELLED, f"Not run: {verdict.reason.message}")
+            return True
+        return False
+
+    async def _run(self, call: _Call, *, closing: bool) -> None:
+        tool = call.tool
+        assert tool is not None, "only known tools are run"
+        called = call.called
+        watch = self._journal.recorder.state.scopes[self._scope].watch
+        if watch.is_tripped(called.tool, called.key):
+            why = f"Not run: {called.tool} failed the same way too often with these arguments."
+            self._answered(call, CallStatus.TRIPPED, f"{why} Try something else.")
+            return
+        left = self._journal.seconds_left(self._scope, closing=closing)
+        allowed = tool.traits.timeout_s or self._agent.tool_timeout_s
+        attempt = _Attempt(tool, call.request.arguments, self._context(called, left))
+        ended = await self._overseer.run(
+            attempt.make(), seconds=allowed if left is None else min(left, allowed)
+        )
+        self._judge(call, attempt, ended, allowed)
+
+    def _judge(self, call: _Call, attempt: _Attempt, ended: Ended, allowed: float) -> None:
+        match ended:
+            case Ended.CUT:
+                self._answered(call, CallStatus.CANCELLED, "Cancelled: the run is to end now.")
+            case Ended.OUT_OF_TIME | Ended.STALLED:
+                why = f"Timed out: no result within {allowed:g} s, or within the time the run has left."
+                self._answered(call, CallStatus.TIMED_OUT, why)
+            case Ended.BY_ITSELF:
+                if attempt.failure is not None:
+                    self._answered(call, _status_of(attempt.failure), _words_of(attempt.failure))
+                elif isinstance(attempt.result, ToolResult):
+                    call.value = attempt.result
+                    self._answered(call, CallStatus.EXECUTED, attempt.result.text, attempt.result)
+                else:
+                    self._answered(
+                        call, CallStatus.FAILED, f"The tool gave {brief(attempt.result)}, which is no result."
+                    )
+
+    def _context(self, called: ToolCalled, seconds_left: float | None) -> ToolContext:
+        return ToolContext(
+            run_id=self._journal.run_id,
+            scope=self._scope,
+            turn=called.turn,
+            call=called.call,
+            seconds_left=seconds_left,
+            run_child=self._run_child,
+        )
+
+    def _answered(self, call: _Call, status: CallStatus, text: str, result: ToolResult | None = None) -> None:
+        if not self._journal.is_open(self._scope):
+            return  # the run was ended while this was under way, and that has answered it
+        finished = self._finished(call.called, status, text, call.tool, result)
+        self._journal.enter(finished)
+        if result is not None:
+            for source in result.sources[:_MOST_SOURCES]:
+                self._journal.note(
+                    SourceCited(
+                        scope=self._scope,
+                        title=source.title,
+                        location=source.location,
+                        passage=shortened(source.passage, 2_000),
+                    )
+                )
+        call.answer = ToolMessage(
+            call=call.request.id, tool=call.request.tool, text=finished.result, is_error=finished.is_error
+        )
+
+    def _finished(
+        self,
+        called: ToolCalled,
+        status: CallStatus,
+        text: object,
+        tool: Tool | None = None,
+        result: ToolResult | None = None,
+    ) -> ToolFinished:
+        shown = text if isinstance(text, str) else brief(text, most=self._agent.max_result_chars)
+        return ToolFinished(
+            at_s=self._journal.now_s,
+            scope=self._scope,
+            turn=called.turn,
+            call=called.call,
+            tool=called.tool,
+            key=called.key,
+            status=status,
+            result=readable(shortened(shown, self._agent.max_result_chars)),
+            is_waiting=result is not None and bool(result.is_waiting),
+            changes_something=tool is not None and tool.traits.changes_something,
+            is_cursor=called.is_cursor,
+        )
+
+
+class _Attempt:
+    """One call of a tool: what it gave, or what it failed with."""
+
+    def __init__(self, tool: Tool, arguments: str, context: ToolContext) -> None:
+        self._tool = tool
+        self._arguments = arguments
+        self._context = context
+        self.result: object = None
+        self.failure: BaseException | None = None
+
+    async def make(self) -> None:
+        try:
+            self.result = await self._tool.call(self._arguments, self._context)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
+                raise
+            self.failure = error  # a tool may raise anything at all, and only its own call has failed
+
+
+def _status_of(failure: BaseException) -> CallStatus:
+    return CallStatus.REFUSED if isinstance(failure, ToolRefusedError) else CallStatus.FAILED
+
+
+def _words_of(failure: BaseException) -> str:
+    if isinstance(failure, ToolArgumentsError | ToolError | EndstopError):
+        return str(failure)
+    return f"The tool failed with {cause(failure)}"
+
+
+def _smallest(journal: Journal, scope: str, kind: LimitKind) -> int | None:
+    """The smallest limit of a kind that is set for a scope or above it."""
+    found = [account.budget.maximum(kind) for account in journal.recorder.state.ledger.lineage(scope)]
+    return min((int(most) for most in found if most is not None), default=None)

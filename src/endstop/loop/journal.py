@@ -1,0 +1,124 @@
+"""One run's record as a driver writes it: entered at once, handed to the store in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from endstop.events.bus import Bus
+from endstop.events.facts import Fact, Note
+from endstop.events.recorder import Recorder
+from endstop.kernel.ledger import ROOT
+from endstop.kernel.observation import Observation
+from endstop.kernel.outcome import Ending, StopReason
+from endstop.kernel.terms import time_left_s
+from endstop.kernel.verdict import Noticed, Verdict
+from endstop.ports import Clock, Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """A piece of a reply that is still streaming. Not a fact: the whole reply will be one."""
+
+    run_id: str
+    scope: str
+    turn: int
+    text: str
+    is_thought: bool = False
+
+
+Listener = Callable[[Delta], None]
+"""Shown a reply as it streams. Must not wait; one that fails is not called again."""
+
+
+class Journal:
+    """Writes the record of one run. All its drivers (the run's and its children's) share it."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        clock: Clock,
+        store: Store | None = None,
+        owner: str | None = None,
+        bus: Bus | None = None,
+        listener: Listener | None = None,
+        conversation_id: str | None = None,
+    ) -> None:
+        self.recorder = recorder
+        self.bus = Bus() if bus is None else bus
+        self.listener = listener
+        self._clock = clock
+        self._store = store
+        self._owner = owner
+        self._conversation_id = conversation_id
+        self._zero_s = clock.monotonic_s() - recorder.state.now_s
+        self._unsaved: list[Fact] = []
+        recorder.sink = self._recorded
+
+    @property
+    def run_id(self) -> str:
+        return self.recorder.run_id
+
+    @property
+    def now_s(self) -> float:
+        """The run's clock: goes on from where the record stood, and never back."""
+        return max(self._clock.monotonic_s() - self._zero_s, self.recorder.state.now_s)
+
+    @property
+    def unix_s(self) -> float:
+        return self._clock.unix_s()
+
+    def save_from_start(self) -> None:
+        """Hand the store also what was recorded before this journal was opened: a run that is new."""
+        self._unsaved = list(self.recorder.facts)
+
+    def enter(self, observation: Observation) -> Noticed:
+        return self.recorder.observe(observation, time=self._clock.unix_s())
+
+    def note(self, note: Note) -> None:
+        self.recorder.note(note, time=self._clock.unix_s())
+
+    def record(self, payload: Observation | Note) -> None:
+        """Enter an observation, or keep a note."""
+        if isinstance(payload, Observation):
+            self.enter(payload)
+        else:
+            self.note(payload)
+
+    def verdict(self, scope: str) -> Verdict:
+        return self.recorder.verdict(at_s=self.now_s, scope=scope)
+
+    def seconds_left(self, scope: str, *, closing: bool) -> float | None:
+        return time_left_s(self.recorder.state, scope, at_s=self.now_s, closing=closing)
+
+    def is_open(self, scope: str) -> bool:
+        return scope in self.recorder.state.scopes and not self.recorder.state.is_over
+
+    def end(self, reason: StopReason, *, scope: str = ROOT) -> Ending:
+        return self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope)
+
+    def end_with(self, ending: Ending, *, scope: str = ROOT) -> Ending:
+        self.recorder.end_with(ending, at_s=self.now_s, time=self.unix_s, scope=scope)
+        return ending
+
+    def show(self, delta: Delta) -> None:
+        """Let whoever listens see a piece of a reply."""
+        if self.listener is None:
+            return
+        try:
+            self.listener(delta)
+        except Exception:  # noqa: BLE001 - a listener's fault stays the listener's
+            self.listener = None
+
+    async def flush(self) -> None:
+        """Hand the store what it does not have yet, as one append. When this returns, it is safe."""
+        if not self._unsaved or self._store is None:
+            self._unsaved.clear()
+            return
+        batch, self._unsaved = self._unsaved, []
+        await self._store.append(batch, owner=self._owner, conversation_id=self._conversation_id)
+
+    def _recorded(self, fact: Fact) -> None:
+        self._unsaved.append(fact)
+        self.bus.publish(fact)

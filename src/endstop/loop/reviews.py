@@ -1,0 +1,63 @@
+"""Budget review in the loop: decided by a reviewer agent at once, or by a person, for whom it pauses (D3)."""
+
+from __future__ import annotations
+
+from endstop.errors import RunStateError
+from endstop.events.reviewing import carry_out, request_review, review_history
+from endstop.kernel.observation import RunPaused, RunResumed
+from endstop.kernel.outcome import Outcome, UnderReview
+from endstop.kernel.review import Approved, NeedsChanges, Rejected, Review, ReviewDecision
+from endstop.loop.agent import Agent
+from endstop.loop.bounded import Overseer
+from endstop.loop.journal import Journal
+
+REVIEWER_TIMEOUT_S = 300.0
+
+
+class Reviews:
+    """The reviews of one run."""
+
+    def __init__(self, journal: Journal, agent: Agent, overseer: Overseer) -> None:
+        self._journal = journal
+        self._agent = agent
+        self._overseer = overseer
+
+    async def ask(self, why: str) -> tuple[Outcome | None, tuple[str, ...]]:
+        """Have a stop reviewed. The outcome, or None if the run goes on; and feedback for the agent."""
+        journal = self._journal
+        history = review_history(journal.recorder.facts)
+        review = request_review(journal.recorder, history, why, time=journal.unix_s)
+        journal.enter(RunPaused(at_s=journal.now_s, why=review.why))
+        await journal.flush()
+        decision = history.automatic_decision or await self._decided(review)
+        if decision is None:
+            return UnderReview(review=review), ()
+        journal.enter(RunResumed(at_s=journal.now_s))
+        decision = carry_out(journal.recorder, review, decision, at_s=journal.now_s, time=journal.unix_s)
+        match decision:
+            case Approved():
+                return None, ()
+            case NeedsChanges(feedback=feedback):
+                return None, (feedback,)
+            case Rejected():
+                ending = journal.recorder.state.ending
+                if ending is None:
+                    raise RunStateError("A rejected run has not ended")
+                return ending, ()
+
+    async def _decided(self, review: Review) -> ReviewDecision | None:
+        """What the reviewer agent decides; None if there is none, or if it fails: then a person decides."""
+        reviewer = self._agent.reviewer
+        if reviewer is None:
+            return None
+        decided: list[object] = []
+
+        async def ask() -> None:
+            try:
+                decided.append(await reviewer(review))
+            except Exception:  # noqa: BLE001 - a reviewer is not trusted; without its word a person decides
+                decided.clear()
+
+        await self._overseer.run(ask(), seconds=REVIEWER_TIMEOUT_S)
+        decision = decided[0] if decided else None
+        return decision if isinstance(decision, Approved | NeedsChanges | Rejected) else None

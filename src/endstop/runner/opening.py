@@ -1,0 +1,116 @@
+"""From an agent and a question to a run that can be driven; from a record to one that can go on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from endstop.errors import PriceUnknownError, RunStateError
+from endstop.events.facts import Fact, RunStarted, RunTaken, UserAwaited
+from endstop.events.recorder import Recorder, replay
+from endstop.events.reviewing import open_review
+from endstop.kernel.budget import UnknownPrice
+from endstop.kernel.ledger import ROOT
+from endstop.kernel.limits import words
+from endstop.kernel.observation import UserSaid
+from endstop.kernel.outcome import StopReason, StopRule
+from endstop.kernel.review import Review, RunPhase
+from endstop.loop.agent import Agent
+from endstop.ports import ModelUsage
+
+SOURCE = "runner"
+
+
+def new_recorder(
+    agent: Agent,
+    question: str,
+    *,
+    time: float,
+    user: str | None = None,
+    project: str | None = None,
+    run_id: str | None = None,
+) -> Recorder:
+    """The record of a run that is about to start. Refuses what could not be held to its budget."""
+    words("question", question)
+    require_price(agent)
+    own = agent.detectors
+    started = RunStarted(
+        config=agent.config,
+        policy=agent.policy,
+        user=user,
+        project=project,
+        question=question,
+        detectors=None if own is None else tuple(type(one).__name__ for one in own),
+        agent=agent.name,
+        model=agent.model.name,
+        system=agent.system,
+        tools=tuple(tool.spec.name for tool in agent.tools),
+    )
+    run_id = run_id or f"run_{os.urandom(6).hex()}"
+    return Recorder(started, run_id=run_id, time=time, source=SOURCE, detectors=own)
+
+
+def require_price(agent: Agent) -> None:
+    """A cost limit and a model whose price nobody knows: refused before anything is spent (A10)."""
+    budget = agent.config.budget
+    if budget.cost_usd is None or budget.unknown_price is not UnknownPrice.REFUSE:
+        return
+    if agent.model.cost_usd(ModelUsage(input_tokens=1_000, output_tokens=1_000)) is None:
+        raise PriceUnknownError(
+            f"Nobody knows what {agent.model.name} costs, so the cost limit could not be kept",
+            allowed="a model of known price under a cost limit",
+            to_do='Give its price, leave out cost_usd, or set unknown_price="warn" to go on with a warning',
+        )
+
+
+def reopened(facts: Sequence[Fact], agent: Agent | None) -> Recorder:
+    """A recorder that stands where a record ends. The record of a run that has ended is refused."""
+    recorder = replay(facts, detectors=None if agent is None else agent.detectors)
+    if recorder.state.is_over:
+        raise RunStateError(
+            f"The run {recorder.run_id} has finished: {recorder.state.ending}",
+            allowed="runs that are paused, or were left open",
+            to_do="A run has one ending. Start a new one; `endstop explain` tells why this one ended",
+        )
+    return recorder
+
+
+def taken_over(recorder: Recorder, owner: str, *, time: float) -> None:
+    """Take a run on: close what its last process left open. Whoever held it before loses it by this."""
+    recorder.note(RunTaken(owner=owner), time=time)
+    now_s = recorder.state.now_s
+    recorder.close_open(at_s=now_s, time=time)
+    above = StopReason(rule=StopRule.PARENT, message="The process that ran it has died.")
+    for child in recorder.state.ledger.children(ROOT):
+        recorder.end(above, at_s=now_s, time=time, scope=child)
+
+
+def phase_of(recorder: Recorder) -> RunPhase:
+    if recorder.state.is_over:
+        return RunPhase.ENDED
+    if recorder.state.paused_at_s is None:
+        return RunPhase.RUNNING
+    return RunPhase.BUDGET_REVIEW if open_review(recorder.facts) is not None else RunPhase.AWAIT_USER
+
+
+def require_review(recorder: Recorder) -> Review:
+    """The review that waits to be decided."""
+    review = open_review(recorder.facts)
+    if review is None:
+        raise RunStateError(
+            f"No review of {recorder.run_id} waits to be decided",
+            allowed="runs in BUDGET_REVIEW; this one is " + phase_of(recorder).value,
+            to_do="It may have been decided already: `endstop show` tells",
+        )
+    return review
+
+
+def last_question(facts: Sequence[Fact]) -> str:
+    """What the user was asked last, and has not answered."""
+    question = ""
+    for fact in facts:
+        if isinstance(fact.payload, UserAwaited):
+            question = fact.payload.question
+        elif isinstance(fact.payload, UserSaid):
+            question = ""
+    return question
