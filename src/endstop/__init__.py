@@ -1,6 +1,6 @@
 """Endstop: agents that always end, on purpose, inside their budget, with their work saved.
 
-Put a ``Guard`` with a ``Budget`` around a loop of your own, and print ``guard.explain()`` when it ends.
+``run`` an agent under a ``Budget``, or put a ``Guard`` around a loop of your own; then print ``explain()``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # checkers take it for true; importing it from typing would cost more than all the rest
 if TYPE_CHECKING:
     from endstop import errors
+    from endstop.app import resume, run
     from endstop.errors import EndstopError
     from endstop.events.audit import Audit, audit
     from endstop.events.codec import decode, encode, read_record
@@ -35,9 +36,13 @@ if TYPE_CHECKING:
     )
     from endstop.kernel.review import Approved, NeedsChanges, Rejected
     from endstop.kernel.thresholds import Thresholds
+    from endstop.loop import Agent
+    from endstop.runner import Run
+    from endstop.tools import tool
 
 __all__ = [
     "Abandoned",
+    "Agent",
     "AgentConfig",
     "AgentState",
     "Approved",
@@ -56,6 +61,7 @@ __all__ = [
     "Guard",
     "NeedsChanges",
     "Rejected",
+    "Run",
     "Stopped",
     "Thresholds",
     "UnderReview",
@@ -69,9 +75,12 @@ __all__ = [
     "idle",
     "no_progress",
     "read_record",
+    "resume",
+    "run",
     "seconds",
     "standard_detectors",
     "tokens",
+    "tool",
     "turns",
     "upper_bound",
 ]
@@ -114,6 +123,11 @@ _HOMES = {
     "NeedsChanges": "endstop.kernel.review",
     "Rejected": "endstop.kernel.review",
     "Thresholds": "endstop.kernel.thresholds",
+    "Agent": "endstop.loop",
+    "Run": "endstop.runner",
+    "resume": "endstop.app",
+    "run": "endstop.app",
+    "tool": "endstop.tools",
 }
 """Where each public name lives. It is imported when it is first used: ``import endstop`` costs nothing."""
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 from decimal import Decimal
 
 from endstop.events.facts import (
+    EscalationReached,
     HintGiven,
+    ModelFailed,
+    ModelTold,
     Payload,
     ReviewDecided,
     ReviewRequested,
     RunStarted,
+    RunTaken,
     SignalRejected,
     SourceCited,
     Thought,
+    UsageDisputed,
+    UserAwaited,
 )
 from endstop.kernel import conditions
 from endstop.kernel import observation as seen
@@ -219,6 +225,19 @@ EXAMPLES: dict[str, Payload] = {
         fields=frozen_json(
             "fields", {"attempted": ["grep", 1, 0.5, None, True], "blocker": {"is": "a lock"}}
         ),
+    ),
+    "budget.unaffordable": seen.CallUnaffordable(at_s=5.0, limit=LimitKind.TOKENS),
+    "run.taken": RunTaken(owner="aabbccdd/4711/00112233"),
+    "model.told": ModelTold(turn=2, text="Go on."),
+    "model.failed": ModelFailed(
+        turn=2, attempt=1, code="model_overloaded", message="Too busy (429).", retry_in_s=0.5
+    ),
+    "model.failed, for good": ModelFailed(turn=2, attempt=4, code="model_access", message="Wrong key."),
+    "usage.disputed": UsageDisputed(turn=3, reported_tokens=10**9, counted_tokens=420),
+    "user.awaited": UserAwaited(turn=4, question="Which of the two?"),
+    "escalation.reached": EscalationReached(key="coding_56c6", limit=8, iteration=8, is_hard=True),
+    "escalation.reached, its handler failing": EscalationReached(
+        key="coding_56c6", limit=5, iteration=5, failure="no mail server"
     ),
     "signal.rejected": SignalRejected(turn=0, text='<signal type="no"/>', problem="no such type"),
     "tool.called": seen.ToolCalled(

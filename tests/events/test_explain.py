@@ -66,7 +66,7 @@ WHYS = {
     "finished": "The agent finished by itself, inside its budget.",
     "finished_on_the_last_turn": "Completed on the last turn the iteration limit allowed (2/2).",
     "turn_limit": "Iteration limit reached (10/10).",
-    "token_limit": "Token limit closed in (480/500): the closing turn was taken.",
+    "token_limit": "Token limit closed in (480/500): what is left pays for no further turn.",
     "time_limit": "Time limit reached (10 s/10 s).",
     "cancelled": "Somebody asked for it to end.",
     "policy_stop": "The run's policy ended it: two are enough",

@@ -6,6 +6,7 @@ import os
 import platform
 from dataclasses import dataclass
 from hashlib import blake2b
+from pathlib import Path
 
 from endstop.ports import StoredRun
 
@@ -51,7 +52,16 @@ class Owner:
             return False
         except PermissionError:
             return True
-        return True
+        return not self._is_zombie
+
+    @property
+    def _is_zombie(self) -> bool:
+        """Dead, and not yet cleared away by its parent. Where there is no /proc, nobody can tell."""
+        try:
+            state = Path(f"/proc/{self.process}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+        except OSError:
+            return False
+        return state.split()[:1] == ["Z"]
 
 
 def is_worked_on(run: StoredRun, *, now: float) -> bool:

@@ -1,0 +1,52 @@
+"""Endstop with its parts chosen: what the terminal and the server work with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from endstop.app.agents import agent_of
+from endstop.app.config import Config, read_config, require_folder
+from endstop.kernel.settings import AgentSettings
+from endstop.ports import Store
+from endstop.runner import Runner
+from endstop.store import open_store
+
+
+class SystemClock:
+    """The clocks of this machine."""
+
+    def monotonic_s(self) -> float:
+        return time.monotonic()
+
+    def unix_s(self) -> float:
+        return time.time()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """Endstop with its parts chosen."""
+
+    config: Config
+    store: Store
+    runner: Runner
+
+    async def settings(self) -> AgentSettings:
+        """What the user has set, on top of the defaults."""
+        return AgentSettings().changed(await self.store.settings(self.config.user))
+
+
+@asynccontextmanager
+async def open_app(config: Config | None = None) -> AsyncGenerator[App]:
+    """Endstop on its database; closed, with every run left resumable, at the end."""
+    config = read_config() if config is None else config
+    require_folder(config)
+    store = await open_store(config.database_url)
+    runner = Runner(store, clock=SystemClock(), agent_of=agent_of)
+    try:
+        yield App(config=config, store=store, runner=runner)
+    finally:
+        await runner.shutdown()
+        await store.close()
