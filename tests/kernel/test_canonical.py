@@ -15,9 +15,11 @@ from endstop.kernel.canonical import (
     canonical_error,
     digest,
     error_key,
+    fingerprint,
     fold_text,
     squash_space,
 )
+from endstop.kernel.limits import LimitKind
 
 COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
 
@@ -38,6 +40,7 @@ SAME_ARGUMENTS: list[tuple[str, object, object]] = [
     ("JSON text in other order", '{"a":1,"b":2}', '\n{"b": 2,\n "a": 1}'),
     ("broken JSON", '{"a": 1', '{"a":  1 '),
     ("tuple and list", (1, 2), [1, 2]),
+    ("a kind of text", {"q": LimitKind.TURNS}, {"q": "turns"}),
     ("sets", {3, 1, 2}, frozenset({2, 3, 1})),
     ("infinity", {"n": float("inf")}, '{"n": Infinity}'),
 ]
@@ -270,3 +273,11 @@ def test_no_text_makes_the_comparison_slow(piece: str) -> None:
 def test_bytes_are_compared_byte_for_byte() -> None:
     assert canonical_arguments(b"Ab") != canonical_arguments(b"ab")
     assert canonical_arguments(b"x" * 5_000 + b"1") != canonical_arguments(b"x" * 5_000 + b"2")
+
+
+@given(st.text(), st.text())
+def test_fingerprints_are_equal_for_equal_texts_alone_and_never_long(one: str, other: str) -> None:
+    assert (fingerprint(one) == fingerprint(other)) == (one == other)
+    long = one + "x" * 100
+    assert fingerprint(long) == fingerprint("".join(long))
+    assert len(fingerprint(long)) <= 64

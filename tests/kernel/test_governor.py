@@ -19,6 +19,7 @@ from endstop.kernel.observation import (
     BudgetGranted,
     CallReserved,
     CallSettled,
+    CallUnaffordable,
     CancelRequested,
     ContextMeasured,
     Observation,
@@ -283,3 +284,22 @@ def test_cost_is_kept_to_the_last_digit_across_many_small_calls() -> None:
         ):
             state, _ = judge.observe(state, observation)
     assert state.usage().cost_usd == Decimal("0.001234567")
+
+
+@pytest.mark.guarantee("A6")
+def test_when_no_call_can_be_paid_for_any_more_the_run_ends_by_that_limit() -> None:
+    judge = governor(turns=5, tokens=1_000)
+    state = after(judge, *turns(1), CallUnaffordable(at_s=2, limit=LimitKind.TOKENS))
+    verdict = judge.verdict(state, at_s=2)
+    assert isinstance(verdict, Stop)
+    assert verdict.reason.rule is StopRule.TOKENS
+
+
+def test_the_largest_usage_there_can_be_is_taken() -> None:
+    judge = governor(turns=5)
+    state = after(
+        judge,
+        CallReserved(at_s=0, turn=0, reservation="call:0", amounts=Amounts(model_calls=1)),
+        CallSettled(at_s=0, turn=0, reservation="call:0", input_tokens=10**12, output_tokens=1),
+    )
+    assert state.usage().tokens == 10**12 + 1

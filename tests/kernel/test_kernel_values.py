@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 MODULES = [
-    *("agent", "amounts", "bounds", "budget", "conditions", "escalation", "finding", "ledger", "limits"),
+    *(
+        "account",
+        "agent",
+        "amounts",
+        "bounds",
+        "budget",
+        "conditions",
+        "escalation",
+        "finding",
+        "ledger",
+        "limits",
+    ),
     *("observation", "outcome", "review", "usage", "verdict"),
 ]
 

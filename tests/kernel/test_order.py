@@ -203,7 +203,7 @@ def test_after_the_closing_turn_the_limit_that_closed_in_ends_the_run() -> None:
     (reason,) = rules_met(after)
     assert (reason.rule, reason.message) == (
         StopRule.TOKENS,
-        "Token limit closed in (960/1,000): the closing turn was taken.",
+        "Token limit closed in (960/1,000): what is left pays for no further turn.",
     )
 
 

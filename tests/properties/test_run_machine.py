@@ -18,10 +18,14 @@ from endstop.errors import EndstopError, LedgerError
 from endstop.events.recorder import Recorder, replay
 from endstop.guard import Scope, Turn
 from endstop.guard.books import Books
+from endstop.kernel.agent import AgentState
 from endstop.kernel.amounts import SPENT_KINDS
+from endstop.kernel.decision import DefaultDecisionTree
+from endstop.kernel.governor import Governor
 from endstop.kernel.ledger import ROOT, scope_hold
 from endstop.kernel.limits import plus
 from endstop.kernel.observation import RunEnded
+from endstop.kernel.views import may_warn, meters
 from endstop.testing import FakeClock
 
 small = st.integers(min_value=1, max_value=8)
@@ -31,6 +35,13 @@ cents = st.integers(min_value=0, max_value=30).map(lambda count: Decimal(count) 
 
 def books_of(scope: Scope) -> Books:
     return scope._books  # pyright: ignore[reportPrivateUsage] - the machine looks behind the façade
+
+
+class Thorough(DefaultDecisionTree):
+    """Decides as the default does, but has to be asked: every limit is read for every verdict."""
+
+    def should_continue(self, state: AgentState) -> tuple[bool, str]:
+        return super().should_continue(state)
 
 
 class RunMachine(RuleBasedStateMachine):
@@ -201,6 +212,17 @@ class RunMachine(RuleBasedStateMachine):
             for kind in SPENT_KINDS:
                 if account.budget.maximum(kind) is not None:
                     assert plus(account.settled.of(kind), account.reserved.of(kind)) <= held.of(kind)
+
+    @invariant()
+    def what_is_passed_over_in_quiet_moments_would_have_changed_nothing(self) -> None:
+        """Far from its limits a run is judged without reading them all: the verdict is the same."""
+        recorder, state = self.recorder, self.recorder.state
+        thorough = Governor(recorder.started.config, tree=Thorough(), detectors=recorder.governor.detectors)
+        for scope in () if state.is_over else state.scopes:
+            at_s = books_of(self.guard).now_s
+            assert recorder.verdict(at_s=at_s, scope=scope) == thorough.verdict(state, at_s=at_s, scope=scope)
+            due = {(meter.owner, meter.kind) for meter in meters(state, scope) if meter.is_warning_due}
+            assert may_warn(state, scope) or due <= state.warned
 
     @invariant()
     def there_is_at_most_one_ending_and_it_is_last(self) -> None:

@@ -26,8 +26,8 @@ def demo_agent(name: str, config: AgentConfig | None = None) -> Agent:
         raise InvalidValueError(
             "adversary",
             name,
-            allowed=", ".join(ADVERSARIES),
-            to_do=f"Did you mean {meant}?" if meant else "Choose one of these",
+            allowed=f"one of the {len(ADVERSARIES)} names that `endstop demo --list` shows",
+            to_do=f"Did you mean {meant}?" if meant else "Choose one of them",
         )
     own = AgentConfig(budget=DEMO_BUDGET, must_use_tools=adversary.must_use_tools)
     return Agent(

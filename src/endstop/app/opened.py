@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from endstop.app.agents import agent_of
 from endstop.app.config import Config, read_config, require_folder
+from endstop.app.oracle_config import oracle_config
 from endstop.kernel.settings import AgentSettings
 from endstop.ports import Store
 from endstop.runner import Runner
@@ -33,9 +34,14 @@ class App:
     store: Store
     runner: Runner
 
+    @property
+    def default_settings(self) -> AgentSettings:
+        """What holds for a user who has set nothing: the defaults, or those of the environment (I4)."""
+        return oracle_config().settings
+
     async def settings(self) -> AgentSettings:
         """What the user has set, on top of the defaults."""
-        return AgentSettings().changed(await self.store.settings(self.config.user))
+        return self.default_settings.changed(await self.store.settings(self.config.user))
 
 
 @asynccontextmanager

@@ -9,8 +9,9 @@ from math import isfinite
 from typing import cast
 
 from endstop.errors import FactOrderError, MalformedFactError, NewerFactError, RecordError, UnknownFactError
-from endstop.events.facts import PAYLOAD_OF_TYPE, Fact, Payload, type_of
-from endstop.events.plain import Unreadable, read, written
+from endstop.events.facts import PAYLOAD_OF_TYPE, Fact, Payload, severity_of, type_of
+from endstop.events.plain import Unreadable, read
+from endstop.events.writing import json_text, quoted
 
 VERSION = 1
 """The version of the facts this code writes. It reads this one and every earlier one."""
@@ -18,21 +19,17 @@ VERSION = 1
 
 def encode(fact: Fact) -> str:
     """A fact as one line of JSON. Plain ASCII: no reader can take a letter in it for the end of a line."""
-    return json.dumps(to_json(fact), separators=(",", ":"), allow_nan=False)
+    payload = fact.payload
+    return (
+        f'{{"run_id":{quoted(fact.run_id)},"seq":{fact.seq},"type":"{type_of(payload)}",'
+        f'"version":{VERSION},"time":{json_text(fact.time)},"source":{quoted(fact.source)},'
+        f'"severity":"{severity_of(payload)}","payload":{json_text(payload)}}}'
+    )
 
 
 def to_json(fact: Fact) -> dict[str, object]:
     """A fact as plain JSON values."""
-    return {
-        "run_id": fact.run_id,
-        "seq": fact.seq,
-        "type": fact.type,
-        "version": VERSION,
-        "time": fact.time,
-        "source": fact.source,
-        "severity": fact.severity.value,
-        "payload": written(fact.payload),
-    }
+    return cast("dict[str, object]", json.loads(encode(fact)))
 
 
 def decode(line: str | bytes) -> Fact:

@@ -8,10 +8,11 @@ hears of it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from endstop.kernel import observation as seen
 from endstop.kernel import verdict as noticed
@@ -281,7 +282,28 @@ PAYLOAD_OF_TYPE = MappingProxyType(
 )
 """Every type of fact there is. Names never change; new ones may be added."""
 
-_TYPE_OF_PAYLOAD: dict[type, str] = {payload: name for name, payload in PAYLOAD_OF_TYPE.items()}
+_SEVERITY_OF_PAYLOAD: dict[type, Severity] = {
+    noticed.LimitExceeded: Severity.ERROR,
+    noticed.Overrun: Severity.ERROR,
+    noticed.LimitWarned: Severity.WARNING,
+    noticed.FindingReported: Severity.WARNING,
+    noticed.PriceUnknown: Severity.WARNING,
+    ModelFailed: Severity.WARNING,
+    UsageDisputed: Severity.WARNING,
+    EscalationReached: Severity.WARNING,
+    seen.CallUnaffordable: Severity.WARNING,
+    SignalRejected: Severity.WARNING,
+    ReviewRequested: Severity.WARNING,
+    seen.ReplyRepeated: Severity.WARNING,
+    seen.CallReserved: Severity.DEBUG,
+    seen.CallSettled: Severity.DEBUG,
+    seen.ContextMeasured: Severity.DEBUG,
+    HintGiven: Severity.DEBUG,
+    ModelTold: Severity.DEBUG,
+}
+"""Where the class alone tells the severity, and it is not the usual one."""
+
+_JUDGED_BY_CONTENT = frozenset({seen.ToolFinished, seen.RunEnded, seen.ScopeEnded})
 
 
 @quick
@@ -308,40 +330,47 @@ class Fact:
 
 def type_of(payload: Payload) -> str:
     """The dotted name of a payload's kind of fact."""
-    match payload:
-        case noticed.LimitWarned(limit_type=kind):
-            return f"budget.{_LIMIT_WORDS.get(kind, kind.value)}.warning"
-        case noticed.LimitExceeded(limit_type=kind):
-            return f"budget.{_LIMIT_WORDS.get(kind, kind.value)}.exceeded"
-        case noticed.FindingReported(finding=finding):
-            if finding.pattern is Pattern.FAILING_CALL:
-                return "tool.tripped"
-            return (
-                "agent.errors.detected" if finding.pattern is Pattern.ERROR_STREAK else "agent.loop.detected"
-            )
-        case _:
-            return _TYPE_OF_PAYLOAD[type(payload)]
+    name = _TYPE_OF_PAYLOAD.get(type(payload))
+    return _TYPE_BY_CONTENT[type(payload)](payload) if name is None else name
+
+
+def _type_of_warning(warned: noticed.LimitWarned) -> str:
+    return f"budget.{_LIMIT_WORDS.get(warned.limit_type, warned.limit_type.value)}.warning"
+
+
+def _type_of_excess(exceeded: noticed.LimitExceeded) -> str:
+    return f"budget.{_LIMIT_WORDS.get(exceeded.limit_type, exceeded.limit_type.value)}.exceeded"
+
+
+def _type_of_finding(reported: noticed.FindingReported) -> str:
+    if reported.finding.pattern is Pattern.FAILING_CALL:
+        return "tool.tripped"
+    is_streak = reported.finding.pattern is Pattern.ERROR_STREAK
+    return "agent.errors.detected" if is_streak else "agent.loop.detected"
+
+
+_TYPE_BY_CONTENT: dict[type, Callable[[Any], str]] = {
+    noticed.LimitWarned: _type_of_warning,
+    noticed.LimitExceeded: _type_of_excess,
+    noticed.FindingReported: _type_of_finding,
+}
+
+_TYPE_OF_PAYLOAD: dict[type, str] = {
+    payload: name for name, payload in PAYLOAD_OF_TYPE.items() if payload not in _TYPE_BY_CONTENT
+}
 
 
 def severity_of(payload: Payload) -> Severity:
+    if type(payload) not in _JUDGED_BY_CONTENT:
+        return _SEVERITY_OF_PAYLOAD.get(type(payload), Severity.INFO)
     match payload:
-        case noticed.LimitExceeded() | noticed.Overrun():
-            return Severity.ERROR
+        case seen.ToolFinished(is_error=True):
+            return Severity.WARNING
         case seen.RunEnded(outcome=Failed()) | seen.ScopeEnded(outcome=Failed()):
             return Severity.ERROR
         case seen.RunEnded(outcome=Completed(warnings=())) | seen.ScopeEnded(outcome=Completed(warnings=())):
             return Severity.INFO
         case seen.RunEnded() | seen.ScopeEnded():
             return Severity.WARNING
-        case noticed.LimitWarned() | noticed.FindingReported() | noticed.PriceUnknown():
-            return Severity.WARNING
-        case ModelFailed() | UsageDisputed() | EscalationReached() | seen.CallUnaffordable():
-            return Severity.WARNING
-        case SignalRejected() | ReviewRequested() | seen.ReplyRepeated():
-            return Severity.WARNING
-        case seen.ToolFinished(is_error=True):
-            return Severity.WARNING
-        case seen.CallReserved() | seen.CallSettled() | seen.ContextMeasured() | HintGiven() | ModelTold():
-            return Severity.DEBUG
         case _:
             return Severity.INFO

@@ -6,6 +6,7 @@ is an ``Unreadable`` that names the place.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from decimal import Decimal
@@ -16,6 +17,7 @@ from types import MappingProxyType, NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from endstop.errors import EndstopError
+from endstop.events.writing import json_text
 from endstop.kernel.conditions import CONDITIONS, Condition
 from endstop.kernel.frozen import frozen_json
 
@@ -29,44 +31,12 @@ class Unreadable(Exception):  # noqa: N818 - a control flow inside this room, tu
 
 def written(value: object) -> object:
     """A value as plain JSON values."""
-    match value:
-        case None | bool() | int() | float():
-            return value
-        case Enum():
-            return cast(object, value.value)
-        case str():
-            return value
-        case Decimal():
-            return str(value)
-        case Mapping():
-            return {str(key): written(item) for key, item in cast("Mapping[object, object]", value).items()}
-        case tuple() | list():
-            return [written(item) for item in cast("tuple[object, ...]", value)]
-        case _:
-            tagged: dict[str, object] = {"is": type(value).__name__} if type(value) in _tagged() else {}
-            for name in _field_names(type(value)):
-                tagged[name] = written(getattr(value, name))
-            return tagged
+    return cast(object, json.loads(json_text(value)))
 
 
 def read(kind: type[_T], value: object, place: str) -> _T:
     """A value of type ``kind`` from plain JSON values."""
     return cast("_T", _reader(kind)(value, place))
-
-
-@cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.init)
-
-
-@cache
-def _tagged() -> frozenset[type]:
-    """The classes that stand in unions with others, and so must say which they are."""
-    from endstop.kernel.outcome import Abandoned, Cancelled, Completed, Failed, Forced, Stopped
-    from endstop.kernel.review import Approved, NeedsChanges, Rejected
-
-    endings = (Completed, Forced, Stopped, Abandoned, Cancelled, Failed)
-    return frozenset((*endings, Approved, NeedsChanges, Rejected, *CONDITIONS))
 
 
 @cache

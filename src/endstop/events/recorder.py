@@ -7,12 +7,14 @@ records read the same. A recorder made by ``replay`` stands exactly where the re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 from endstop.errors import ClosedAccountError, FactOrderError, RecordError
 from endstop.events.codec import require_next
 from endstop.events.facts import NOTES, Derivation, Fact, HintGiven, Note, Payload, RunStarted
 from endstop.kernel.decision import make_decision_tree
 from endstop.kernel.detectors import Detector
+from endstop.kernel.evolve import draft_class
 from endstop.kernel.governor import Governor
 from endstop.kernel.ledger import ROOT, is_call_hold
 from endstop.kernel.observation import (
@@ -36,6 +38,8 @@ from endstop.kernel.verdict import NOTHING_NOTICED, LimitExceeded, Noticed, Stop
 Sink = Callable[[Fact], None]
 """Told of each fact as it is recorded. Must not wait and must not raise: a bus's ``publish`` is one."""
 
+
+_FactDraft = draft_class(Fact)
 
 _INTERRUPTED = "Interrupted: the process ended while this was under way. It may have had its effect."
 
@@ -75,9 +79,11 @@ class Recorder:
 
     def observe(self, observation: Observation, *, time: float) -> Noticed:
         """Enter an observation. Raises, and records nothing, if it cannot be."""
-        usage = self.usage(observation.scope) if isinstance(observation, ScopeEnded) else None
+        kind = type(observation)
+        usage = self.usage(observation.scope) if kind is ScopeEnded else None
         self.state, noticed = self.governor.observe(self.state, observation)
-        self._remember(observation)
+        if kind in self._REMEMBERED:
+            self._REMEMBERED[kind](self, observation)
         if usage is not None:
             self._final_usage[observation.scope] = usage
         if noticed is NOTHING_NOTICED:
@@ -94,25 +100,35 @@ class Recorder:
             self._append(payload, time)
         return noticed
 
-    def _remember(self, observation: Observation) -> None:
-        """Keep what a driver asks for later: the text, the calls under way, the endings."""
-        match observation:
-            case ScopeOpened(scope=scope):
-                self._texts.pop(scope, None)
-                self.endings.pop(scope, None)
-                self._final_usage.pop(scope, None)
-            case AssistantSaid(scope=scope, text=text):
-                texts = self._texts.setdefault(scope, [])
-                if text.strip():
-                    texts.append(text)
-            case ToolCalled(scope=scope, call=call):
-                self._open_calls[scope, call] = observation
-            case ToolFinished(scope=scope, call=call):
-                self._open_calls.pop((scope, call), None)
-            case ScopeEnded(scope=scope, outcome=outcome) | RunEnded(scope=scope, outcome=outcome):
-                self.endings[scope] = outcome
-            case _:
-                pass
+    def _forget_scope(self, opened: ScopeOpened) -> None:
+        """A scope that takes the name of an earlier one begins with nothing."""
+        self._texts.pop(opened.scope, None)
+        self.endings.pop(opened.scope, None)
+        self._final_usage.pop(opened.scope, None)
+
+    def _keep_text(self, said: AssistantSaid) -> None:
+        texts = self._texts.setdefault(said.scope, [])
+        if said.text.strip():
+            texts.append(said.text)
+
+    def _keep_call(self, called: ToolCalled) -> None:
+        self._open_calls[called.scope, called.call] = called
+
+    def _drop_call(self, finished: ToolFinished) -> None:
+        self._open_calls.pop((finished.scope, finished.call), None)
+
+    def _keep_ending(self, ended: ScopeEnded | RunEnded) -> None:
+        self.endings[ended.scope] = ended.outcome
+
+    _REMEMBERED: ClassVar[dict[type, Callable[[Recorder, Any], None]]] = {
+        ScopeOpened: _forget_scope,
+        AssistantSaid: _keep_text,
+        ToolCalled: _keep_call,
+        ToolFinished: _drop_call,
+        ScopeEnded: _keep_ending,
+        RunEnded: _keep_ending,
+    }
+    """What a driver asks for later: the text, the calls under way, the endings."""
 
     def note(self, note: Note, *, time: float) -> None:
         """Keep something that the kernel need not know."""
@@ -134,9 +150,16 @@ class Recorder:
         texts = self._texts.get(scope)
         return None if texts is None else "\n\n".join(text.strip() for text in texts)
 
-    def end(self, reason: StopReason, *, at_s: float, time: float, scope: str = ROOT) -> Ending:
+    def open_calls(self, scope: str = ROOT) -> tuple[ToolCalled, ...]:
+        """The tool calls of a scope that have no result yet."""
+        return tuple(called for (name, _), called in self._open_calls.items() if name == scope)
+
+    def end(
+        self, reason: StopReason, *, at_s: float, time: float, scope: str = ROOT, owes_answer: bool = False
+    ) -> Ending:
         """End a scope, or the run, for a reason. What is still open in it ends first; what that used may
-        have met a limit that ranks before, so the reason is looked at again."""
+        have met a limit that ranks before, so the reason is looked at again. ``owes_answer``: there is an
+        answer in the end even if nothing was ever said."""
         at_s = max(at_s, self.state.now_s)
         self._close_below(scope, at_s=at_s, time=time)
         if reason.rule is not StopRule.PARENT:
@@ -146,7 +169,7 @@ class Recorder:
         texts = self._texts.get(scope) or [""]
         ending = conclude(
             reason,
-            gathered=self.gathered(scope),
+            gathered=self.gathered(scope) or "" if owes_answer else self.gathered(scope),
             answer=own.answer or texts[-1],
             by=self.state.cancelled_by or "",
         )
@@ -180,7 +203,7 @@ class Recorder:
 
     def _close(self, scope: str, status: CallStatus, why: str, *, at_s: float, time: float) -> None:
         """Answer the open calls of a scope, settle its reservations at the worst case, end its turns."""
-        for called in [called for (name, _), called in self._open_calls.items() if name == scope]:
+        for called in self.open_calls(scope):
             answer = ToolFinished(
                 at_s=at_s,
                 scope=scope,
@@ -211,7 +234,13 @@ class Recorder:
             self.observe(TurnEnded(at_s=at_s, scope=scope, turn=open_turn), time=time)
 
     def _append(self, payload: Payload, time: float) -> None:
-        fact = Fact(run_id=self.run_id, seq=len(self.facts), time=time, source=self.source, payload=payload)
+        fact = _FactDraft()  # several are made in every turn, so this goes around their constructor
+        fact.run_id = self.run_id
+        fact.seq = len(self.facts)
+        fact.time = time
+        fact.source = self.source
+        fact.payload = payload
+        fact.__class__ = Fact
         self.facts.append(fact)
         if self.sink is not None:
             self.sink(fact)

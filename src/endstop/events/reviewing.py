@@ -111,6 +111,14 @@ def carry_out(
     return decision
 
 
+def withdraw_review(recorder: Recorder, *, by: str, time: float) -> None:
+    """Close the review that waits, if one does: the run was cancelled, and nobody is asked any more."""
+    review = open_review(recorder.facts)
+    if review is not None:
+        rejected = Rejected(by=by, why="The run was cancelled.")
+        recorder.note(ReviewDecided(review_id=review.id, decision=rejected, by=by), time=time)
+
+
 def decided_by(decision: ReviewDecision) -> str:
     match decision:
         case Approved(grant=grant) | NeedsChanges(grant=grant):

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from endstop.errors import InvalidValueError
 from endstop.kernel.budget import Budget
 from endstop.kernel.conditions import Condition, require_known
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import DEFAULT_RESPONSES, Finding, Pattern, Response
 from endstop.kernel.limits import LimitKind, Meter
 from endstop.kernel.outcome import StopRule
@@ -34,6 +35,8 @@ class AgentConfig:
     """The agent has nothing to say but through its tools: prose alone is a finding (B4, B6)."""
     stop: Condition | None = None
     """A stop condition on top of the budget."""
+    terminal_tool: str = ""
+    """The tool that ends the run with its result, if it has one; on the last turn it is the only one."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.responses, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -57,6 +60,7 @@ class AgentConfig:
         return self.responses.get(finding.pattern, DEFAULT_RESPONSES[finding.pattern])
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentState:
     """How a run or scope stands, as its decision tree sees it. A tree can keep it, not change it."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
+from operator import attrgetter
 
 from endstop.errors import USE_ALLOWED, InvalidValueError
+from endstop.kernel.evolve import draft_class, quick
 from endstop.kernel.limits import LimitKind, Number, whole
 
 SPENT_KINDS = (LimitKind.TURNS, LimitKind.MODEL_CALLS, LimitKind.TOKENS, LimitKind.COST_USD)
@@ -14,33 +17,34 @@ _MONEY_PLACES = 12
 _MONEY_STEP = Decimal(f"1e-{_MONEY_PLACES}")
 """Costs are kept to a millionth of a millionth of a dollar, rounded up: sums stay exact in 28 digits."""
 
+_NO_MONEY = Decimal(0)
 _MOST_MONEY = Decimal(10**9)
 _MOST_COUNT = 10**15
 
 
-def _is_in_steps(amount: Decimal) -> bool:
-    exponent = amount.as_tuple().exponent
+def _is_sound(cost: Decimal) -> bool:
+    if type(cost) is not Decimal or not cost.is_finite() or not _NO_MONEY <= cost <= _MOST_MONEY:
+        return False
+    exponent = cost.as_tuple().exponent
     return isinstance(exponent, int) and exponent >= -_MONEY_PLACES
 
 
-@dataclass(frozen=True, kw_only=True)
+@quick
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Amounts:
     """So much of each thing that is spent. Never negative."""
 
     turns: int = 0
     model_calls: int = 0
     tokens: int = 0
-    cost_usd: Decimal = Decimal(0)
+    cost_usd: Decimal = _NO_MONEY
 
     def __post_init__(self) -> None:
         cost = self.cost_usd
         if (
             type(self.turns) is type(self.model_calls) is type(self.tokens) is int
             and 0 <= (self.turns | self.model_calls | self.tokens) < _MOST_COUNT
-            and type(cost) is Decimal
-            and cost.is_finite()
-            and 0 <= cost <= _MOST_MONEY
-            and _is_in_steps(cost)
+            and (cost is _NO_MONEY or _is_sound(cost))
         ):
             return
         for field in ("turns", "model_calls", "tokens"):
@@ -49,8 +53,8 @@ class Amounts:
 
     def of(self, kind: LimitKind) -> Number:
         """The amount of one kind; zero for what is never spent."""
-        amount: Number = self.__dict__.get(kind, 0)
-        return amount
+        read = _READ.get(kind)
+        return 0 if read is None else read(self)
 
     def plus(self, other: Amounts) -> Amounts:
         if other is NOTHING:
@@ -67,10 +71,19 @@ class Amounts:
         if other is NOTHING:
             return self
         return _sound(
-            max(self.turns - other.turns, 0),
-            max(self.model_calls - other.model_calls, 0),
-            max(self.tokens - other.tokens, 0),
-            max(self.cost_usd - other.cost_usd, _NO_MONEY),
+            self.turns - other.turns if self.turns > other.turns else 0,
+            self.model_calls - other.model_calls if self.model_calls > other.model_calls else 0,
+            self.tokens - other.tokens if self.tokens > other.tokens else 0,
+            self.cost_usd - other.cost_usd if self.cost_usd >= other.cost_usd else _NO_MONEY,
+        )
+
+    def is_within(self, other: Amounts) -> bool:
+        """Whether there is at least as much in ``other``, kind by kind."""
+        return (
+            self.turns <= other.turns
+            and self.model_calls <= other.model_calls
+            and self.tokens <= other.tokens
+            and self.cost_usd <= other.cost_usd
         )
 
     def only(self, kinds: tuple[LimitKind, ...]) -> Amounts:
@@ -89,16 +102,25 @@ class Amounts:
         return not (self.turns or self.model_calls or self.tokens or self.cost_usd)
 
 
+_READ: dict[LimitKind, Callable[[Amounts], Number]] = {kind: attrgetter(kind.value) for kind in SPENT_KINDS}
+
 NOTHING = Amounts()
-_NO_MONEY = Decimal(0)
+_AmountsDraft = draft_class(Amounts)
+
+
+def sound(*, turns: int = 0, model_calls: int = 0, tokens: int = 0, cost_usd: Decimal = _NO_MONEY) -> Amounts:
+    """Amounts made of figures that were checked already."""
+    return _sound(turns, model_calls, tokens, cost_usd)
 
 
 def _sound(turns: int, model_calls: int, tokens: int, cost_usd: Decimal) -> Amounts:
     """Amounts made of sound ones: there is nothing to check again."""
-    amounts = object.__new__(Amounts)
-    fields = amounts.__dict__
-    fields["turns"], fields["model_calls"] = turns, model_calls
-    fields["tokens"], fields["cost_usd"] = tokens, cost_usd
+    amounts = _AmountsDraft()
+    amounts.turns = turns
+    amounts.model_calls = model_calls
+    amounts.tokens = tokens
+    amounts.cost_usd = cost_usd
+    amounts.__class__ = Amounts
     return amounts
 
 
@@ -120,6 +142,8 @@ def dollars(
 
 
 def _decimal(value: object) -> Decimal | None:
+    if type(value) is Decimal:
+        return value if value.is_finite() else None
     if isinstance(value, bool) or not isinstance(value, Decimal | int | float | str):
         return None
     try:

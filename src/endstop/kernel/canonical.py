@@ -14,16 +14,21 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from hashlib import blake2b
 from math import isfinite
+from operator import itemgetter
 from typing import cast
 
 _MAX_DEPTH = 60
 """Deeper arguments are compared by their text: no honest call nests this far."""
 
 _MAX_ERROR_CHARS = 2_000
+_SHORT_CHARS = 64
 _BYTES = (bytes, bytearray, memoryview)
 
 _LARGEST_WHOLE = 2**63
 """Larger numbers are compared by their text: writing them out could cost without bound."""
+
+
+_to_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def squash_space(text: str) -> str:
@@ -39,6 +44,11 @@ def fold_text(text: str) -> str:
 def digest(text: str) -> str:
     """A short fingerprint of ``text``, the same in every process."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def fingerprint(text: str) -> str:
+    """Equal for equal texts, and never long: a short text is its own."""
+    return text if len(text) <= _SHORT_CHARS else digest(text)
 
 
 def action_key(tool: str, arguments: object) -> str:
@@ -59,7 +69,7 @@ def canonical_arguments(arguments: object) -> str:
         plain = _canonical(arguments, 0)
     except Exception:  # noqa: BLE001 - the object is not ours: its keys or items may raise anything
         plain = _shown(arguments)
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    return _to_text(plain)
 
 
 def _read_json(text: str) -> object:
@@ -74,6 +84,11 @@ def _read_json(text: str) -> object:
 
 def _canonical(value: object, depth: int) -> object:
     """``value`` as something that JSON writes in exactly one way."""
+    kind = type(value)
+    if kind is str:  # most arguments are text in a dict: what else they may be is asked only after that
+        return squash_space(cast("str", value))
+    if kind is dict and depth < _MAX_DEPTH:
+        return _canonical_items(cast("dict[object, object]", value), depth)
     match value:
         case None | bool():
             return value
@@ -86,9 +101,7 @@ def _canonical(value: object, depth: int) -> object:
                 return f"#{value!s}"
             return int(value) if value == int(value) else float(value)
         case Mapping() if depth < _MAX_DEPTH:
-            items = cast("Mapping[object, object]", value).items()
-            pairs = [(squash_space(str(key)), _canonical(item, depth + 1)) for key, item in items]
-            return dict(sorted(pairs, key=lambda pair: pair[0]))
+            return _canonical_items(cast("Mapping[object, object]", value), depth)
         case AbstractSet() if depth < _MAX_DEPTH:
             members = [_canonical(item, depth + 1) for item in cast("AbstractSet[object]", value)]
             return sorted(members, key=lambda member: json.dumps(member, ensure_ascii=False))
@@ -98,6 +111,11 @@ def _canonical(value: object, depth: int) -> object:
             return f"!bytes:{blake2b(cast('bytes', value), digest_size=12).hexdigest()}"
         case _:
             return _shown(value)
+
+
+def _canonical_items(value: Mapping[object, object], depth: int) -> object:
+    pairs = [(squash_space(str(key)), _canonical(item, depth + 1)) for key, item in value.items()]
+    return dict(sorted(pairs, key=itemgetter(0)))
 
 
 def _is_finite(value: float | Decimal) -> bool:

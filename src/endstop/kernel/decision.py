@@ -163,6 +163,11 @@ def told(what: str, before: AgentState, tell: Callable[[], object]) -> AgentStat
     return after
 
 
+def is_left_to_default(tree: DecisionTree, method: str) -> bool:
+    """Whether a tree has a method from ``DefaultDecisionTree`` and not one of its own."""
+    return getattr(getattr(tree, method, None), "__func__", None) is getattr(DefaultDecisionTree, method)
+
+
 def rule_named(reason: str) -> StopRule | None:
     """The rule of ours that a decision's reason names, if it names one."""
     return StopRule(reason) if reason in StopRule.__members__.values() else None

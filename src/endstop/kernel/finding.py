@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from endstop.kernel.evolve import quick
+
 
 class Pattern(StrEnum):
     """What was noticed."""
@@ -66,6 +68,7 @@ DEFAULT_RESPONSES: Mapping[Pattern, Response] = MappingProxyType(
 """Stop for what is stuck; nudge for what may still be mended."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """One thing that was seen: in which turn, which call, and what it was."""

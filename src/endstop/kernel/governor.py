@@ -11,18 +11,18 @@ from collections.abc import Iterable
 from endstop.errors import ClosedAccountError, ObservationError, PolicyError
 from endstop.kernel import wording
 from endstop.kernel.agent import AgentConfig, AgentState
-from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, rule_named
+from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, is_left_to_default, rule_named
 from endstop.kernel.detectors import Detector, Watch, standard_detectors
 from endstop.kernel.evolve import evolve
 from endstop.kernel.ledger import ROOT, Ledger
-from endstop.kernel.observation import Observation, ScopeOpened, TurnStarted
+from endstop.kernel.observation import Observation, ScopeOpened, ToolFinished, TurnStarted
 from endstop.kernel.order import ENFORCED, last_turn_limit, rules_met
 from endstop.kernel.outcome import StopReason, StopRule
 from endstop.kernel.state import GovernorState, ScopeState
-from endstop.kernel.transitions import Changed, apply, extended
+from endstop.kernel.transitions import apply, extended
 from endstop.kernel.verdict import (
+    GO_ON,
     NOTHING_NOTICED,
-    GoOn,
     LastTurn,
     LimitWarned,
     Notice,
@@ -31,7 +31,7 @@ from endstop.kernel.verdict import (
     Verdict,
     limit_notice,
 )
-from endstop.kernel.views import agent_state, meters
+from endstop.kernel.views import agent_state, is_at_ease, may_warn, meters
 
 
 class Governor:
@@ -53,6 +53,10 @@ class Governor:
             if detectors is None
             else tuple(detectors)
         )
+        # Where only the order of A12 decides, and the tree need not be told anything.
+        self._goes_by_order = config.stop is None and is_left_to_default(self.tree, "should_continue")
+        self._tells_turns = not is_left_to_default(self.tree, "on_turn_start")
+        self._tells_results = not is_left_to_default(self.tree, "on_tool_result")
         self.user = user
         self.project = project
 
@@ -74,22 +78,22 @@ class Governor:
     def observe(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Noticed]:
         """The state after an observation, and what was noticed. For drivers, which ask for verdicts apart."""
         _require_possible(state, observation)
-        state = evolve(state, now_s=observation.at_s)
         if isinstance(observation, ScopeOpened):
-            ledger = state.ledger.carve(observation.parent, observation.scope, observation.budget)
-            new = self._new_scope(observation.at_s, state.charged_s)
-            scopes = {**state.scopes, observation.scope: new}
-            return evolve(state, scopes=scopes, ledger=ledger), NOTHING_NOTICED
-        changed = apply(state, observation, self.config)
+            return self._opened(evolve(state, now_s=observation.at_s), observation), NOTHING_NOTICED
+        following, noticed = apply(state, observation, self.config)
         if isinstance(observation, TurnStarted):
-            changed = self._warned(changed, observation)
-        following = extended(changed.state, observation, self.view, self.tree)
-        if not changed.notices and not changed.hints:
-            return following, NOTHING_NOTICED
-        return following, Noticed(notices=changed.notices, hints=changed.hints)
+            if observation.closing is not None or may_warn(following, observation.scope):
+                following, noticed = self._warned(following, noticed, observation)
+            if self._tells_turns:
+                following = extended(following, observation, self.view, self.tree)
+        elif self._tells_results and isinstance(observation, ToolFinished):
+            following = extended(following, observation, self.view, self.tree)
+        return following, noticed
 
     def verdict(self, state: GovernorState, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says of a scope at this moment, with nothing new observed."""
+        if self._goes_by_order and is_at_ease(state, scope, self.config, at_s=at_s):
+            return GO_ON
         now = state if at_s <= state.now_s else evolve(state, now_s=at_s)
         failure = now.scopes[scope].policy_failure
         if failure is not None:
@@ -108,11 +112,16 @@ class Governor:
         if enforced is not None:
             return Stop(reason=enforced)
         closing = last_turn_limit(view)
-        return GoOn() if closing is None else LastTurn(limit=closing)
+        return GO_ON if closing is None else LastTurn(limit=closing)
 
     def view(self, state: GovernorState, scope: str = ROOT) -> AgentState:
         """How a scope stands, as its decision tree sees it."""
         return agent_state(state, scope, self.config, user=self.user, project=self.project)
+
+    def _opened(self, state: GovernorState, opened: ScopeOpened) -> GovernorState:
+        ledger = state.ledger.carve(opened.parent, opened.scope, opened.budget)
+        new = self._new_scope(opened.at_s, state.charged_s)
+        return evolve(state, scopes={**state.scopes, opened.scope: new}, ledger=ledger)
 
     def _new_scope(self, at_s: float, charged_s: float) -> ScopeState:
         return ScopeState(
@@ -122,16 +131,17 @@ class Governor:
             watch=Watch(detectors=self.detectors),
         )
 
-    def _warned(self, changed: Changed, started: TurnStarted) -> Changed:
+    def _warned(
+        self, state: GovernorState, noticed: Noticed, started: TurnStarted
+    ) -> tuple[GovernorState, Noticed]:
         """Give the warnings that are due at the start of a turn, each once, with a hint to wrap up."""
-        state = changed.state
         due = [
             meter
             for meter in meters(state, started.scope)
             if meter.is_warning_due and (meter.owner, meter.kind) not in state.warned
         ]
         if not due and started.closing is None:
-            return changed
+            return state, noticed
         account = state.ledger.account(started.scope)
         notices: tuple[Notice, ...] = tuple(
             limit_notice(LimitWarned, meter, account, turn=started.turn, message=wording.approaching(meter))
@@ -139,16 +149,15 @@ class Governor:
         )
         hints = [wording.approaching(meter) for meter in due]
         if started.closing is not None:
-            hints = [wording.last_turn(started.closing)]
-        return Changed(
+            hints = [wording.last_turn(started.closing, self.config.terminal_tool)]
+        return (
             evolve(state, warned=state.warned | {(meter.owner, meter.kind) for meter in due}),
-            notices=(*changed.notices, *notices),
-            hints=(*changed.hints, *hints),
+            Noticed(notices=(*noticed.notices, *notices), hints=(*noticed.hints, *hints)),
         )
 
 
 def _require_possible(state: GovernorState, observation: Observation) -> None:
-    if state.is_over:
+    if state.ending is not None:
         raise ClosedAccountError(
             f"{type(observation).__name__} was reported after the run had ended",
             to_do="A run has one ending; start a new one",

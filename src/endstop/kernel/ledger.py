@@ -11,7 +11,7 @@ The ledger is a value: every operation returns the next ledger and leaves this o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TypeVar, cast
 
@@ -23,10 +23,11 @@ from endstop.errors import (
     OverReservationError,
     UnknownReservationError,
 )
+from endstop.kernel.account import Account
 from endstop.kernel.amounts import NOTHING, SPENT_KINDS, Amounts
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.evolve import evolve
-from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, minus, plus, shown
+from endstop.kernel.evolve import draft, quick
+from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, plus, shown
 
 _GRANTABLE = (*SPENT_KINDS, LimitKind.SECONDS)
 _Count = TypeVar("_Count", int, Decimal)
@@ -52,48 +53,7 @@ def is_call_hold(reservation: str) -> bool:
     return not reservation.startswith((_TURN, _SCOPE))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """The books of one run or scope."""
-
-    id: str
-    parent: str | None = None
-    budget: Budget
-    """The limits of this account itself. For a scope: what was carved for it."""
-    granted: Amounts = NOTHING
-    granted_s: float = 0.0
-    settled: Amounts = NOTHING
-    reserved: Amounts = NOTHING
-    """What may still be spent by calls under way and by open scopes below."""
-    overrun: Amounts = NOTHING
-    """What was used past a reservation and did not fit any more: not settled, but kept apart, in the open."""
-    holds: Mapping[str, Amounts] = field(default_factory=dict[str, Amounts])
-    """The open reservations."""
-
-    def maximum(self, kind: LimitKind) -> Number | None:
-        """The ceiling with grants, or None where this account does not limit the kind."""
-        limit = self.budget.limits.get(kind)
-        if limit is None:
-            return None
-        if kind is LimitKind.SECONDS:
-            return float(limit.maximum) + self.granted_s
-        return limit.maximum if self.granted is NOTHING else plus(limit.maximum, self.granted.of(kind))
-
-    def used(self, kind: LimitKind) -> Number:
-        """What is gone: settled, and overrun."""
-        settled = self.settled.of(kind)
-        return settled if self.overrun is NOTHING else plus(settled, self.overrun.of(kind))
-
-    def left(self, kind: LimitKind, *, keep_finish: bool) -> Number | None:
-        """What can still be reserved here; None where this account does not limit the kind."""
-        maximum = self.maximum(kind)
-        if maximum is None:
-            return None
-        taken = plus(self.used(kind), self.reserved.of(kind))
-        kept = self.budget.finish(kind) if keep_finish else 0
-        return max(minus(maximum, plus(taken, kept)), 0)
-
-
+@quick
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """All accounts of a run that are open, by their names."""
@@ -157,9 +117,9 @@ class Ledger:
     def settle(self, name: str, reservation: str, used: Amounts, *, final: bool = True) -> Ledger:
         """Enter what was really used; with ``final``, give the rest of the reservation back."""
         held = self.held(name, reservation)
-        if any(scope_hold(child) == reservation for child in self.children(name)):
+        if reservation.startswith(_SCOPE) and reservation.removeprefix(_SCOPE) in self.children(name):
             raise LedgerError(f"{reservation!r} is held for an open scope", to_do="Close the scope instead")
-        if not used.minus(held).is_nothing:
+        if not used.is_within(held):
             raise OverReservationError(
                 f"{_listed(used)} used, but only {_listed(held)} reserved in {reservation!r}",
                 allowed="at most what was reserved; the reservation is still open",
@@ -170,6 +130,8 @@ class Ledger:
 
     def overrun(self, name: str, amounts: Amounts) -> Ledger:
         """Enter what was used past every reservation. It counts as used, and every audit will show it."""
+        if amounts.is_nothing:
+            return self
         return self._enter(name, overrun=amounts)
 
     def held(self, name: str, reservation: str) -> Amounts:
@@ -188,7 +150,7 @@ class Ledger:
         account = self.account(name)
         for kind in _GRANTABLE:
             _require_grantable(account, kind, grant)
-        granted = evolve(
+        granted = replace(
             account,
             granted=account.granted.plus(grant.amounts),
             granted_s=account.granted_s + grant.seconds,
@@ -254,25 +216,22 @@ class Ledger:
             yield account
             current = account.parent
 
-    def _bearers(self, name: str) -> Iterator[tuple[Account, tuple[LimitKind, ...]]]:
-        """The accounts that an entry in ``name`` touches, each with the kinds it touches there.
-
-        A kind stops rising at the account it was carved for: its ancestors hold the carve already.
-        """
-        kinds = SPENT_KINDS
-        for account in self.lineage(name):
-            yield account, kinds
-            if account.parent is None:
-                return
-            kinds = tuple(kind for kind in kinds if kind not in account.budget.limits)
-            if not kinds:
-                return
-
     def _clamped(self, name: str, kind: LimitKind, asked: _Count, closing: bool) -> _Count:
         left = self.left(name, kind, closing=closing) if asked else None
         return asked if left is None else min(asked, cast("_Count", left))
 
+    def _has_plenty(self, name: str, amounts: Amounts) -> bool:
+        """Whether the account and every ancestor are far enough from their limits to give this much."""
+        account = self.account(name)
+        while account.has_room(amounts):
+            if account.parent is None:
+                return True
+            account = self.accounts[account.parent]
+        return False
+
     def _require_room(self, name: str, amounts: Amounts, *, closing: bool) -> None:
+        if not closing and self._has_plenty(name, amounts):
+            return
         for kind in SPENT_KINDS:
             wanted = amounts.of(kind)
             if not wanted:
@@ -295,18 +254,30 @@ class Ledger:
         settle: Amounts = NOTHING,
         overrun: Amounts = NOTHING,
     ) -> Ledger:
-        """One entry, in every account that bears it; the reservation it belongs to is held in ``name``."""
+        """One entry, in every account that bears it; the reservation it belongs to is held in ``name``.
+
+        A kind stops rising at the account it was carved for: its ancestors hold the carve already.
+        """
         accounts = dict(self.accounts)
-        for account, kinds in self._bearers(name):
-            changes: dict[str, object] = {
-                "reserved": account.reserved.plus(reserve.only(kinds)).minus(release.only(kinds)),
-                "settled": account.settled.plus(settle.only(kinds)),
-            }
+        kinds: tuple[LimitKind, ...] = SPENT_KINDS
+        bearer: str | None = name
+        while bearer is not None and kinds:
+            changed = draft(self.account(bearer))
+            if reserve is not NOTHING:
+                changed.reserved = changed.reserved.plus(reserve.only(kinds))
+            if release is not NOTHING:
+                changed.reserved = changed.reserved.minus(release.only(kinds))
+            if settle is not NOTHING:
+                changed.settled = changed.settled.plus(settle.only(kinds))
             if overrun is not NOTHING:
-                changes["overrun"] = account.overrun.plus(overrun.only(kinds))
-            if hold is not None and account.id == name:
-                changes["holds"] = _with(account.holds, *hold)
-            accounts[account.id] = evolve(account, **changes)
+                changed.overrun = changed.overrun.plus(overrun.only(kinds))
+            if hold is not None and bearer == name:
+                changed.holds = _with(changed.holds, *hold)
+            changed.__class__ = Account
+            accounts[bearer] = changed
+            bearer = changed.parent
+            if bearer is not None:
+                kinds = tuple(kind for kind in kinds if kind not in changed.budget.limits)
         return Ledger(accounts)
 
     def _with_account(self, changed: Account) -> Ledger:

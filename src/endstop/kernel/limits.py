@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from endstop.errors import USE_ALLOWED, InvalidValueError
+from endstop.kernel.evolve import quick
 
 Number: TypeAlias = int | float | Decimal
 """Whole numbers for things that are counted, Decimal for money, float for seconds."""
@@ -70,6 +71,7 @@ class Limit:
         return warning_value(self.maximum, self.warn_at)
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meter:
     """How one limit stands: what was used of what may be used, grants included."""

@@ -2,7 +2,7 @@
 
 The run's clock starts at zero and counts seconds. It stands still while no process works on the run, so
 it survives a crash and a resume; time spent waiting for a person is told by ``RunPaused`` and
-``RunResumed`` and is not charged.
+``RunResumed`` and is not charged. The observations that are made in every turn are ``quick``.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
 
-from endstop.kernel.amounts import NOTHING, Amounts
+from endstop.kernel.amounts import NOTHING, Amounts, sound
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.canonical import canonical_arguments, key_of
+from endstop.kernel.evolve import quick
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.outcome import Ending
@@ -37,6 +38,7 @@ class ScopeOpened(Observation):
     budget: Budget
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStarted(Observation):
     """A turn was begun: ``turn`` counts from 0, so it is the number of turns begun before."""
@@ -46,6 +48,7 @@ class TurnStarted(Observation):
     """Set on the last turn: the limit that makes it the last. The model gets no tools and is told so."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallReserved(Observation):
     """The worst case of a model call was set aside before it was made."""
@@ -56,6 +59,7 @@ class CallReserved(Observation):
     closing: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSettled(Observation):
     """What a model call really used. ``is_final`` gives the rest of the reservation back."""
@@ -73,12 +77,21 @@ class CallSettled(Observation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallUnaffordable(Observation):
+    """What is left of a limit does not pay for the next model call, not even for a closing one."""
+
+    limit: LimitKind
+
+
+@quick
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContextMeasured(Observation):
     """How large the context of the next model call is."""
 
     tokens: int
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantSaid(Observation):
     """The model's text of one reply, without its signals. Empty when it only called tools."""
@@ -97,6 +110,7 @@ class ReplyRepeated(Observation):
     times: int
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalGiven(Observation):
     """The model told how it stands, with an XML signal."""
@@ -108,6 +122,7 @@ class SignalGiven(Observation):
     fields: Mapping[str, object] = field(default_factory=lambda: MappingProxyType(dict[str, object]()))
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(Observation):
     """The model asked for a tool. Exactly one ``ToolFinished`` answers it."""
@@ -140,7 +155,10 @@ class CallStatus(StrEnum):
     INTERRUPTED = "interrupted"
     """It was under way when the process died. Nobody knows whether it had its effect."""
 
+    __hash__ = str.__hash__  # an enum's own is a Python function, and these are looked up all the time
 
+
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished(Observation):
     """The one result of a tool call."""
@@ -166,6 +184,7 @@ class ToolFinished(Observation):
 _ERRORS = frozenset({CallStatus.FAILED, CallStatus.TIMED_OUT, CallStatus.REFUSED})
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnded(Observation):
     """A turn is over: its model call settled, its tool calls answered."""
@@ -263,12 +282,13 @@ def tool_called(
     )
 
 
-def used_amounts(settled: CallSettled, cost_usd: Decimal) -> Amounts:
-    """The entry a settled call makes in the ledger.
+def used_amounts(settled: CallSettled, cost_usd: Decimal, *, are_checked: bool = False) -> Amounts:
+    """The entry a settled call makes in the ledger; figures that were checked are not checked again.
 
     A call counts as one token at least, whatever its report says: so a token limit ends every run.
     """
     tokens = max(settled.input_tokens + settled.output_tokens, settled.model_calls)
     if not tokens and not cost_usd:
         return NOTHING
-    return Amounts(model_calls=settled.model_calls, tokens=tokens, cost_usd=cost_usd)
+    make = sound if are_checked else Amounts
+    return make(model_calls=settled.model_calls, tokens=tokens, cost_usd=cost_usd)

@@ -11,6 +11,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from endstop.kernel.detectors import Watch
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Finding
 from endstop.kernel.ledger import ROOT, Ledger
 from endstop.kernel.limits import LimitKind
@@ -18,7 +19,8 @@ from endstop.kernel.outcome import Ending
 from endstop.kernel.usage import Usage
 
 
-@dataclass(frozen=True, kw_only=True)
+@quick
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeState:
     """What is known of a run itself, or of one of its open scopes."""
 
@@ -51,7 +53,8 @@ class ScopeState:
     policy_failure: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@quick
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GovernorState:
     """All the governor knows of a run. ``Governor.step`` takes one and returns the next."""
 

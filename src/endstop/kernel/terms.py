@@ -41,12 +41,19 @@ def call_terms(
     output_cap: int,
     cost_of: CostOf,
     closing: LimitKind | None,
+    is_in_turn: bool = False,
 ) -> CallTerms | LimitKind:
-    """The terms of the next call, or the limit that allows none."""
-    output, short = _room(ledger, scope, input_tokens, output_cap, cost_of, closing=closing is not None)
-    if closing is None and short is not None and output < min(LEAST_OUTPUT, output_cap):
+    """The terms of the next call, or the limit that allows none.
+
+    ``is_in_turn``: the turn has begun, so the call can no longer become the closing one.
+    """
+    counted = (LimitKind.MODEL_CALLS,) if is_in_turn else (LimitKind.TURNS, LimitKind.MODEL_CALLS)
+    room = _Room(ledger, scope, input_tokens, output_cap, cost_of, counted)
+    output, short = room.found(closing=closing is not None)
+    is_too_little = closing is None and short is not None and output < min(LEAST_OUTPUT, output_cap)
+    if is_too_little and not is_in_turn:
         closing = short
-        output, short = _room(ledger, scope, input_tokens, output_cap, cost_of, closing=True)
+        output, short = room.found(closing=True)
     if output < 1:
         return short or LimitKind.TOKENS
     cost = cost_of(input_tokens, output)
@@ -75,19 +82,34 @@ def time_left_s(state: GovernorState, scope: str, *, at_s: float, closing: bool)
     return left
 
 
-def _room(
-    ledger: Ledger, scope: str, input_tokens: int, output_cap: int, cost_of: CostOf, *, closing: bool
-) -> tuple[int, LimitKind | None]:
-    """How many tokens of output fit, and the limit that makes them fewer than the cap."""
-    output, short = output_cap, None
-    tokens_left = ledger.left(scope, LimitKind.TOKENS, closing=closing)
-    if tokens_left is not None and input_tokens + output > tokens_left:
-        output, short = int(tokens_left) - input_tokens, LimitKind.TOKENS
-    money_left = ledger.left(scope, LimitKind.COST_USD, closing=closing)
-    if money_left is not None and not _fits(cost_of, input_tokens, max(output, 0), Decimal(money_left)):
-        short = LimitKind.COST_USD
-        output = _most_output(cost_of, input_tokens, output, Decimal(money_left))
-    return output, short
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """The room there is for one call."""
+
+    ledger: Ledger
+    scope: str
+    input_tokens: int
+    output_cap: int
+    cost_of: CostOf
+    counted: tuple[LimitKind, ...]
+    """What the call takes one of."""
+
+    def found(self, *, closing: bool) -> tuple[int, LimitKind | None]:
+        """How many tokens of output fit, and the limit that makes them fewer than the cap."""
+        for kind in self.counted:
+            left = self.ledger.left(self.scope, kind, closing=closing)
+            if left is not None and left < 1:
+                return 0, kind
+        output, short = self.output_cap, None
+        tokens_left = self.ledger.left(self.scope, LimitKind.TOKENS, closing=closing)
+        if tokens_left is not None and self.input_tokens + output > tokens_left:
+            output, short = int(tokens_left) - self.input_tokens, LimitKind.TOKENS
+        money_left = self.ledger.left(self.scope, LimitKind.COST_USD, closing=closing)
+        if money_left is not None:
+            money = Decimal(money_left)
+            if not _fits(self.cost_of, self.input_tokens, max(output, 0), money):
+                return _most_output(self.cost_of, self.input_tokens, output, money), LimitKind.COST_USD
+        return output, short
 
 
 def _fits(cost_of: CostOf, input_tokens: int, output: int, money_left: Decimal) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from endstop.errors import InvalidValueError
 from endstop.kernel.limits import whole
 
 MOST_RESULT_CHARS = 50_000
 """So much of a tool's result goes to the model and into the record."""
 
+TOOL_NAME_RULE = "1 to 64 letters, digits, _ and - (the rule of all providers)"
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
 _SMALLEST = 100
 _LARGEST = 100_000_000
 
@@ -43,6 +47,13 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     spelt_alike = {one.casefold(): one for one in known}
     found = get_close_matches(name[:64].casefold(), list(spelt_alike), n=1)
     return spelt_alike[found[0]] if found else None
+
+
+def checked_tool_name(name: object) -> str:
+    """``name`` if every provider takes it as the name of a tool; a clear error if not."""
+    if not isinstance(name, str) or _TOOL_NAME.match(name) is None:
+        raise InvalidValueError("name of a tool", name, allowed=TOOL_NAME_RULE)
+    return name
 
 
 def _gap(left_out: int) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from endstop.kernel.evolve import quick
 from endstop.kernel.limits import money
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """What was spent. Money nobody knows the amount of is counted apart, never as zero (A10)."""

@@ -122,4 +122,6 @@ class Stop:
     reason: StopReason
 
 
+GO_ON = GoOn()
+
 Verdict: TypeAlias = GoOn | LastTurn | Stop

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.budget import UnknownPrice
+from endstop.kernel.finding import Response
 from endstop.kernel.ledger import Account
-from endstop.kernel.limits import Limit, LimitKind, Meter, minus
+from endstop.kernel.limits import Limit, LimitKind, Meter, Number, minus
 from endstop.kernel.outcome import StopRule
 from endstop.kernel.state import GovernorState
+
+_MILD = (Response.GO_ON, Response.NUDGE)
+"""What is done about a finding that ends nothing."""
 
 _CEILINGS_PER_TURN = (LimitKind.TOOL_CALLS_PER_TURN, LimitKind.PARALLEL_TOOLS)
 
@@ -35,12 +39,7 @@ def meters(state: GovernorState, scope: str) -> tuple[Meter, ...]:
 
 def _meter(state: GovernorState, account: Account, limit: Limit, scope: str, *, is_own: bool) -> Meter:
     kind = limit.kind
-    if kind is LimitKind.SECONDS:
-        used = max(state.charged_s - state.scopes[account.id].opened_charged_s, 0.0)
-    elif kind is LimitKind.CONTEXT_TOKENS:
-        used = state.scopes[scope].context_tokens
-    else:
-        used = account.used(kind)
+    used = _used(state, account, kind, scope)
     maximum = account.maximum(kind)
     assert maximum is not None, "the account limits this kind"
     return Meter(
@@ -51,6 +50,14 @@ def _meter(state: GovernorState, account: Account, limit: Limit, scope: str, *, 
         finish=limit.finish if is_own else 0,
         owner=account.id,
     )
+
+
+def _used(state: GovernorState, account: Account, kind: LimitKind, scope: str) -> Number:
+    if kind is LimitKind.SECONDS:
+        return max(state.charged_s - state.scopes[account.id].opened_charged_s, 0.0)
+    if kind is LimitKind.CONTEXT_TOKENS:
+        return state.scopes[scope].context_tokens
+    return account.used(kind)
 
 
 def agent_state(
@@ -82,6 +89,45 @@ def agent_state(
         closing=own.closing,
         extensions=own.extensions,
     )
+
+
+def is_at_ease(state: GovernorState, scope: str, config: AgentConfig, *, at_s: float) -> bool:
+    """Whether a scope is so far from all its limits, and so quiet, that no rule can be met.
+
+    False says nothing: then the view has to be made, and every rule looked at.
+    """
+    own = state.scopes[scope]
+    if (
+        own.is_finished
+        or own.closing is not None
+        or own.policy_failure is not None
+        or state.cancelled_by is not None
+        or (own.findings and any(config.response(one) not in _MILD for one in own.findings))
+        or (own.unknown_cost_calls and _refuses_unknown_prices(state, scope))
+    ):
+        return False
+    now_s = max(at_s, state.now_s) if state.paused_at_s is None else state.paused_at_s
+    charged_s = now_s - state.waited_s
+    name: str | None = scope
+    while name is not None:
+        account = state.ledger.accounts[name]
+        seconds = charged_s - state.scopes[name].opened_charged_s
+        if not account.is_at_ease(seconds=seconds, context_tokens=own.context_tokens):
+            return False
+        name = account.parent
+    return True
+
+
+def may_warn(state: GovernorState, scope: str) -> bool:
+    """Whether a warning may be due that was not given yet. True says only that the meters have to be read."""
+    name: str | None = scope
+    while name is not None:
+        account = state.ledger.accounts[name]
+        for kind, threshold in account.marks.warnings:
+            if (name, kind) not in state.warned and _used(state, account, kind, scope) >= threshold:
+                return True
+        name = account.parent
+    return False
 
 
 def _refuses_unknown_prices(state: GovernorState, scope: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -15,13 +14,13 @@ from endstop.kernel.detectors import Detector
 from endstop.kernel.escalation import Escalation
 from endstop.kernel.limits import LimitKind, fraction, whole, words
 from endstop.kernel.review import Review, ReviewDecision
+from endstop.loop.toolbox import Toolbox
 from endstop.ports import Model, Tool
 
 DEFAULT_MAX_OUTPUT_TOKENS = 4_096
 AWAIT_USER = "await_user"
 """The tool by which an agent tells the user where it stands, and waits (D7)."""
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _MOST_SECONDS = 86_400.0
 _DEFAULT_CONFIG = AgentConfig()
 
@@ -122,16 +121,14 @@ def _config(agent: Agent) -> AgentConfig:
 
 
 def _require_distinct(agent: Agent) -> None:
-    names = [tool.spec.name for tool in agent.tools]
-    names += [agent.terminal.spec.name] if agent.terminal is not None else []
-    names += [AWAIT_USER] if agent.awaits_user else []
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise InvalidValueError(
-                "tools", name, allowed="names of letters, digits, _ and -, up to 64 of them"
-            )
-        if names.count(name) > 1:
-            raise InvalidValueError("tools", name, allowed="each name once", to_do="Rename one of the two")
+    toolbox = Toolbox((*agent.tools, *(() if agent.terminal is None else (agent.terminal,))))
+    if agent.awaits_user and AWAIT_USER in toolbox:
+        raise InvalidValueError(
+            "name of a tool",
+            AWAIT_USER,
+            allowed="each name once: an agent that awaits the user has this tool already",
+            to_do="Rename your tool, or leave out awaits_user",
+        )
 
 
 def _positive_seconds(field: str, value: object) -> None:

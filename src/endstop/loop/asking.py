@@ -13,7 +13,7 @@ from endstop.kernel.terms import CallTerms, call_terms
 from endstop.loop.agent import Agent
 from endstop.loop.bounded import Ended, Overseer
 from endstop.loop.history import History
-from endstop.loop.journal import Delta, Journal
+from endstop.loop.journal import Delta, Journal, smallest_limit
 from endstop.loop.reading import Reading, Show
 from endstop.loop.settling import settlement
 from endstop.ports import AssistantMessage, ModelRequest, ModelUsage, ToolRequest, ToolSpec, UserMessage
@@ -50,10 +50,13 @@ class Asking:
         self._scope = scope
         self._reading: Reading | None = None
         self._under_way: tuple[int, str, CallTerms, int] | None = None
+        self._most_context = smallest_limit(journal, scope, LimitKind.CONTEXT_TOKENS)
 
-    def terms(self, closing: LimitKind | None) -> CallTerms | LimitKind:
+    def terms(self, closing: LimitKind | None, *, is_in_turn: bool = False) -> CallTerms | LimitKind:
         """On what terms the next call can be made, or the limit that allows none."""
         model = self._agent.model
+        if self._most_context is not None and self._history.tokens > self._most_context:
+            return LimitKind.CONTEXT_TOKENS
         return call_terms(
             self._journal.recorder.state.ledger,
             self._scope,
@@ -61,6 +64,7 @@ class Asking:
             output_cap=self._agent.max_output_tokens,
             cost_of=lambda sent, said: model.cost_usd(ModelUsage(input_tokens=sent, output_tokens=said)),
             closing=closing,
+            is_in_turn=is_in_turn,
         )
 
     def tell(self, turn: int, text: str) -> None:
@@ -74,9 +78,10 @@ class Asking:
             self.tell(turn, _GO_ON)
         failures = 0
         while True:
-            terms = self.terms(closing)
+            terms = self.terms(closing, is_in_turn=True)
             if isinstance(terms, LimitKind):
-                return Reply(unaffordable=terms)
+                is_out_of_room = closing is not None or terms is LimitKind.CONTEXT_TOKENS
+                return Reply(unaffordable=terms if is_out_of_room else None)  # else: the next turn closes
             ended, reading = await self._attempt(turn, failures, terms, closing, tools)
             reply = self._recorded(turn, reading, ended)
             if reply.failure is None:
@@ -130,6 +135,7 @@ class Asking:
             stall_s=self._agent.stall_s,
             last_sign_s=lambda: reading.last_sign_s,
         )
+        reading.show_rest()
         self._settle(turn, reservation, terms, sent)
         return ended, reading
 
@@ -190,13 +196,16 @@ class Asking:
             failure=failure if ended in (Ended.BY_ITSELF, Ended.STALLED) else None,
         )
 
-    def keep(self, text: str, calls: tuple[ToolRequest, ...]) -> None:
-        """Put a reply into the history, and believe the provider's count of what there is by now."""
+    def keep(self, text: str, calls: tuple[ToolRequest, ...], *, is_closing: bool) -> None:
+        """Put a reply into the history, and believe the provider's count of what there is by now.
+
+        Not that of a closing turn: it was asked without tools, and if the run goes on they come back.
+        """
         if not text and not calls:
             return
         self._history.add(AssistantMessage(text=text, calls=calls))
         settled = self._last_settled
-        if not settled.is_estimate:
+        if not settled.is_estimate and not is_closing:
             self._history.measured(settled.input_tokens + settled.output_tokens)
 
     def _show(self, turn: int) -> Show | None:
@@ -206,8 +215,8 @@ class Asking:
         stream = SignalStream()
         run_id, scope = self._journal.run_id, self._scope
 
-        def show(text: str, is_thought: bool) -> None:
-            shown = text if is_thought else stream.feed(text)
+        def show(text: str | None, is_thought: bool) -> None:
+            shown = text if is_thought else stream.finish() if text is None else stream.feed(text)
             if shown:
                 self._journal.show(
                     Delta(run_id=run_id, scope=scope, turn=turn, text=shown, is_thought=is_thought)

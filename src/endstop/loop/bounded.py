@@ -17,6 +17,9 @@ GRACE_S = 0.1
 
 _MOST_CANCELS = 3
 
+_A_MOMENT_S = 0.001
+"""Time is up a moment late rather than early: the run's own clock must have reached its limit by then."""
+
 
 class Ended(Enum):
     """How it came to an end."""
@@ -100,12 +103,10 @@ class Overseer:
         return len(self._stragglers)
 
     async def _cut_short(self, task: asyncio.Task[Any]) -> None:
+        self._stragglers.add(task)  # before anything else: whoever waits here may be cancelled, too
         task.cancel()
         await asyncio.wait((task,), timeout=GRACE_S)
-        if task.done():
-            _retrieved(task)
-        else:
-            self._stragglers.add(task)
+        self._forget_ended()
 
     def _forget_ended(self) -> None:
         for task in [task for task in self._stragglers if task.done()]:
@@ -128,7 +129,7 @@ class _Alarm:
         self._loop = loop
         self._waiter = waiter
         now = loop.time()
-        self._deadline = None if seconds is None else now + max(seconds, 0.0)
+        self._deadline = None if seconds is None else now + max(seconds, 0.0) + _A_MOMENT_S
         self._stall_s = stall_s
         self._last_sign_s = last_sign_s or (lambda: now)
         self._timer: asyncio.TimerHandle | None = None

@@ -22,7 +22,7 @@ from endstop.kernel.texts import readable, shortened
 from endstop.kernel.verdict import Stop
 from endstop.loop.agent import Agent
 from endstop.loop.bounded import Ended, Overseer
-from endstop.loop.journal import Journal
+from endstop.loop.journal import Journal, smallest_limit
 from endstop.loop.toolbox import Toolbox
 from endstop.ports import RunChild, Tool, ToolContext, ToolMessage, ToolRequest, ToolResult
 
@@ -70,8 +70,8 @@ class Calls:
         self._scope = scope
         self._run_child = run_child
         self._terminal = None if agent.terminal is None else agent.terminal.spec.name
-        self._most_per_turn = _smallest(journal, scope, LimitKind.TOOL_CALLS_PER_TURN)
-        self._most_at_once = _smallest(journal, scope, LimitKind.PARALLEL_TOOLS)
+        self._most_per_turn = smallest_limit(journal, scope, LimitKind.TOOL_CALLS_PER_TURN)
+        self._most_at_once = smallest_limit(journal, scope, LimitKind.PARALLEL_TOOLS)
 
     def numbered(self, turn: int, requests: Sequence[ToolRequest]) -> tuple[ToolRequest, ...]:
         """The requests with names of our own: unique in the run, whatever the model called them."""
@@ -192,6 +192,9 @@ class Calls:
             self._answered(call, CallStatus.TRIPPED, f"{why} Try something else.")
             return
         left = self._journal.seconds_left(self._scope, closing=closing)
+        if left is not None and left <= 0:
+            self._answered(call, CallStatus.CANCELLED, "Not run: the run has no time left for it.")
+            return
         allowed = tool.traits.timeout_s or self._agent.tool_timeout_s
         attempt = _Attempt(tool, call.request.arguments, self._context(called, left))
         ended = await self._overseer.run(
@@ -202,7 +205,9 @@ class Calls:
     def _judge(self, call: _Call, attempt: _Attempt, ended: Ended, allowed: float) -> None:
         match ended:
             case Ended.CUT:
-                self._answered(call, CallStatus.CANCELLED, "Cancelled: the run is to end now.")
+                self._answered(
+                    call, CallStatus.CANCELLED, "Cancelled: it was cut off, and may have had its effect."
+                )
             case Ended.OUT_OF_TIME | Ended.STALLED:
                 why = f"Timed out: no result within {allowed:g} s, or within the time the run has left."
                 self._answered(call, CallStatus.TIMED_OUT, why)
@@ -300,9 +305,3 @@ def _words_of(failure: BaseException) -> str:
     if isinstance(failure, ToolArgumentsError | ToolError | EndstopError):
         return str(failure)
     return f"The tool failed with {cause(failure)}"
-
-
-def _smallest(journal: Journal, scope: str, kind: LimitKind) -> int | None:
-    """The smallest limit of a kind that is set for a scope or above it."""
-    found = [account.budget.maximum(kind) for account in journal.recorder.state.ledger.lineage(scope)]
-    return min((int(most) for most in found if most is not None), default=None)

@@ -28,6 +28,7 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import AwaitingUser, Ending, Failed, Outcome, StopReason, StopRule
 from endstop.kernel.verdict import LastTurn, Stop
+from endstop.kernel.wording import last_turn
 from endstop.loop.agent import Agent, OnLimit
 from endstop.loop.asking import Asking, Reply
 from endstop.loop.awaiting import AwaitUser
@@ -50,6 +51,7 @@ _CUT_CALL = "Not run: the reply was cut off."
 _USE_TOOLS = "Use your tools: prose alone is no answer here."
 _EMPTY = "Your reply was empty. Use a tool, or answer."
 _MOST_EMPTY = 2
+_MOST_PROSE = 2
 
 
 class Driver:
@@ -90,6 +92,7 @@ class Driver:
             for account in journal.recorder.state.ledger.lineage(scope)
         )
         self._empty_replies = 0
+        self._prose_replies = 0
         self._children = 0
 
     def cut(self) -> None:
@@ -141,8 +144,7 @@ class Driver:
         turn = self.journal.recorder.state.scopes[self._scope].turns_started
         started = TurnStarted(at_s=self.journal.now_s, scope=self._scope, turn=turn, closing=closing)
         noticed = self.journal.enter(started)
-        for hint in noticed.hints:
-            self._history.add(UserMessage(text=hint))
+        self._hand_on(turn, noticed.hints, closing)
         tools = self._tools if closing is None else self._closing_tools
         reply = await self._asking.ask(turn, closing, tools)
         ending = await self._answered(turn, reply, is_closing=closing is not None)
@@ -154,15 +156,31 @@ class Driver:
             return self._failed_model(reply)
         if self._empty_replies >= _MOST_EMPTY:
             return self._failed("empty_replies", f"The model gave {_MOST_EMPTY} empty replies in a row.")
-        failure = self._escalating.turn_ended()
+        if self._prose_replies >= _MOST_PROSE:
+            why = f"No tool was called in {_MOST_PROSE} turns in a row, though this agent must use tools."
+            return self._failed("tools_unused", why)
+        is_finished = self.journal.recorder.state.scopes[self._scope].is_finished
+        failure = None if is_finished else self._escalating.turn_ended()
         if failure is not None:
             return self._failed(failure.code, str(failure))
         return await self._awaiting(turn)
 
+    def _hand_on(self, turn: int, hints: tuple[str, ...], closing: LimitKind | None) -> None:
+        """Give the model what the governor has to say to it, after all results of its calls (A2).
+
+        The governor knows the run's terminal tool, not that of a sub-agent, which is told in our words.
+        """
+        if closing is not None and self._scope != ROOT:
+            terminal = "" if self.agent.terminal is None else self.agent.terminal.spec.name
+            self._asking.tell(turn, last_turn(closing, terminal))
+            return
+        for hint in hints:
+            self._history.add(UserMessage(text=hint))
+
     async def _answered(self, turn: int, reply: Reply, *, is_closing: bool) -> ToolResult | None:
         """Answer the calls of a reply, and put both into the history. The terminal tool's result, if any."""
         requests = self._calls.numbered(turn, reply.calls)
-        self._asking.keep(reply.text, requests)
+        self._asking.keep(reply.text, requests, is_closing=is_closing)
         if not requests:
             return None
         not_run = None if reply.is_whole else _TRUNCATED_CALL if reply.is_truncated else _CUT_CALL
@@ -178,15 +196,16 @@ class Driver:
             self._enter_finished(ending.text)
             return
         if reply.calls or reply.failure is not None or reply.unaffordable is not None:
-            self._empty_replies = 0
+            self._empty_replies = self._prose_replies = 0
             return
         if not reply.is_whole:
             if reply.is_truncated and not is_closing:
                 self._asking.tell(turn, _SHORTER)
             return
         if self.agent.config.must_use_tools:
-            if not self.journal.recorder.started.config.must_use_tools:
-                self._asking.tell(turn, _USE_TOOLS)  # in a child run, the governor does not remind it
+            if not self.journal.recorder.started.config.must_use_tools and not is_closing:
+                self._prose_replies += 1  # a sub-agent: the governor knows only what the run itself must do
+                self._asking.tell(turn, _USE_TOOLS)
             return
         if _wants_another_turn(reply):
             return
@@ -293,7 +312,9 @@ class Driver:
             return
         try:
             self._asking.salvage()
-            self._calls.cancel_open("Cancelled: the process that ran it was told to stop.")
+            self._calls.cancel_open(
+                "Cancelled: the process that ran it was told to stop. It may have had its effect."
+            )
             for turn in sorted(self.journal.recorder.state.scopes[self._scope].open_turns):
                 self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))
             await asyncio.shield(self.journal.flush())

@@ -19,35 +19,47 @@ class Escalating:
         self._journal = journal
         self._escalation = escalation
         self._scope = scope
-        self.limit_error: IterationLimitError | None = None
-        """The hard limit, once it was reached: a normal ending, not a failure."""
         self._is_warned = escalation is not None and any(
             isinstance(fact.payload, EscalationReached) and fact.payload.scope == scope
             for fact in journal.recorder.facts
         )
 
     @property
+    def limit_error(self) -> IterationLimitError | None:
+        """The hard limit, once it is reached: a normal ending, not a failure."""
+        if self._escalation is None or self._iteration < self._hard:
+            return None
+        return IterationLimitError(self._escalation.key, self._hard, self._iteration)
+
+    @property
     def is_reached(self) -> bool:
         return self.limit_error is not None
+
+    @property
+    def _iteration(self) -> int:
+        return self._journal.recorder.state.ledger.account(self._scope).settled.turns
+
+    @property
+    def _hard(self) -> int:
+        account = self._journal.recorder.state.ledger.account(self._scope)
+        assert self._escalation is not None, "there is one"
+        return int(account.maximum(LimitKind.TURNS) or self._escalation.hard)
 
     def turn_ended(self) -> EscalationError | None:
         """Count one more iteration. Returns the failure of a handler, if one failed."""
         if self._escalation is None:
             return None
-        account = self._journal.recorder.state.ledger.account(self._scope)
-        hard = int(account.maximum(LimitKind.TURNS) or self._escalation.hard)
-        now = replace(self._escalation, hard=max(hard, self._escalation.soft or 1))
-        before = EscalationState(iteration=account.settled.turns - 1, is_warned=self._is_warned)
-        failure = None
+        now = replace(self._escalation, hard=max(self._hard, self._escalation.soft or 1))
+        before = EscalationState(iteration=self._iteration - 1, is_warned=self._is_warned)
+        failure, limit = None, None
         try:
-            after, self.limit_error = next_iteration(now, before)
+            after, limit = next_iteration(now, before)
             has_warned = after.is_warned and not before.is_warned
         except EscalationError as error:
-            failure, has_warned = error, True
-        if failure is None and self.limit_error is None and not has_warned:
+            failure, limit, has_warned = error, error.limit, True
+        if limit is None and not has_warned:
             return None
         self._is_warned = True
-        limit = failure.limit if failure is not None else self.limit_error
         self._journal.note(
             EscalationReached(
                 scope=self._scope,
@@ -62,6 +74,6 @@ class Escalating:
 
     def why(self) -> str:
         """Why there is a review: "Maximum coding iterations (8) reached"."""
-        assert self.limit_error is not None, "a hard limit was reached"
-        key = self.limit_error.key
-        return hard_limit_reason(key.rpartition("_")[0] or key, self.limit_error.limit)
+        limit = self.limit_error
+        assert limit is not None, "a hard limit was reached"
+        return hard_limit_reason(limit.key.rpartition("_")[0] or limit.key, limit.limit)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from endstop.errors import StoreError
 from endstop.events.bus import Bus
 from endstop.events.facts import Fact, Note
 from endstop.events.recorder import Recorder
 from endstop.kernel.ledger import ROOT
+from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import Observation
 from endstop.kernel.outcome import Ending, StopReason
 from endstop.kernel.terms import time_left_s
@@ -54,6 +57,8 @@ class Journal:
         self._conversation_id = conversation_id
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
         self._unsaved: list[Fact] = []
+        self._saving = asyncio.Lock()
+        self._failure: StoreError | None = None
         recorder.sink = self._recorded
 
     @property
@@ -96,7 +101,7 @@ class Journal:
         return scope in self.recorder.state.scopes and not self.recorder.state.is_over
 
     def end(self, reason: StopReason, *, scope: str = ROOT) -> Ending:
-        return self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope)
+        return self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope, owes_answer=True)
 
     def end_with(self, ending: Ending, *, scope: str = ROOT) -> Ending:
         self.recorder.end_with(ending, at_s=self.now_s, time=self.unix_s, scope=scope)
@@ -112,13 +117,32 @@ class Journal:
             self.listener = None
 
     async def flush(self) -> None:
-        """Hand the store what it does not have yet, as one append. When this returns, it is safe."""
-        if not self._unsaved or self._store is None:
+        """Hand the store what it does not have yet, as one append. When this returns, it is safe.
+
+        A store that has failed once is not written to again: a part of the record would be missing. Whoever
+        asks next is told the same, also where a sub-agent met it first and its tool took it for a failure.
+        """
+        if self._store is None:
             self._unsaved.clear()
             return
-        batch, self._unsaved = self._unsaved, []
-        await self._store.append(batch, owner=self._owner, conversation_id=self._conversation_id)
+        async with self._saving:  # children flush, too, and nobody may go on before all there is stands
+            if self._failure is not None:
+                raise self._failure
+            if not self._unsaved:
+                return
+            batch, self._unsaved = self._unsaved, []
+            try:
+                await self._store.append(batch, owner=self._owner, conversation_id=self._conversation_id)
+            except StoreError as error:
+                self._failure = error
+                raise
 
     def _recorded(self, fact: Fact) -> None:
         self._unsaved.append(fact)
         self.bus.publish(fact)
+
+
+def smallest_limit(journal: Journal, scope: str, kind: LimitKind) -> int | None:
+    """The smallest limit of a kind that is set for a scope or above it."""
+    found = [account.budget.maximum(kind) for account in journal.recorder.state.ledger.lineage(scope)]
+    return min((int(most) for most in found if most is not None), default=None)

@@ -24,8 +24,10 @@ _MOST_CHARS_PER_TOKEN = 16
 
 _LEAST_TOKENS_PER_CALL = 8
 
-Show = Callable[[str, bool], None]
-"""Shown each piece of text; the second argument says that it is thinking."""
+_LONGEST_CLOSE_S = 0.1
+
+Show = Callable[[str | None, bool], None]
+"""Shown each piece of text, and None at the end; the second argument says that it is thinking."""
 
 
 class Reading:
@@ -72,6 +74,7 @@ class Reading:
             if not self.has_ended:
                 self.error = ModelBrokeOffError("The reply broke off before its end", to_do="Try again")
         except GeneratorExit:
+            stream = None  # closed by force, with what it was waiting in: nothing can be waited for here
             raise
         except ModelError as error:
             self.error = error
@@ -81,6 +84,12 @@ class Reading:
             self.error = _unforeseen(error)
         finally:
             await _close(stream)
+
+    def show_rest(self) -> None:
+        """Nothing more will come: show what was held back because it looked like the start of a signal."""
+        show, self._show = self._show, None
+        if show is not None:
+            show(None, False)
 
     def _take(self, piece: object) -> bool:
         """Keep a piece; whether the reply is over."""
@@ -113,14 +122,14 @@ class Reading:
     def _take_text(self, text: str) -> bool:
         most = self._request.max_output_tokens * _MOST_CHARS_PER_TOKEN
         if len(text) > most:
-            text = text[:most]
+            text, self.is_truncated = text[:most], True
         self._texts.append(text)
         if self._show is not None:
             self._show(text, False)
         if self._repeats is None:
             self._repeats = RepeatedChunk(self._thresholds)
         self.repeated = self._repeats.feed(text)
-        return self._count(_least_tokens(text)) or self.repeated is not None
+        return self._count(_least_tokens(text)) or self.is_truncated or self.repeated is not None
 
     def _count(self, tokens: int) -> bool:
         """Whether the reply has gone past its cap. Each piece is a token at least."""
@@ -146,10 +155,9 @@ def _unforeseen(error: BaseException) -> ModelError:
 
 
 async def _close(stream: object) -> None:
-    """End the call at the provider, too."""
+    """End the call at the provider, too. It has given us all we wanted, so nobody waits long for that."""
     close = getattr(stream, "aclose", None)
     if close is not None:
-        with suppress(
-            Exception
-        ):  # it has given us all we wanted; what it does on its way out is its own affair
-            await close()
+        with suppress(Exception):  # what it does on its way out is its own affair
+            async with asyncio.timeout(_LONGEST_CLOSE_S):
+                await close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from endstop.errors import RunStateError
-from endstop.events.reviewing import carry_out, request_review, review_history
+from endstop.events.reviewing import carry_out, request_review, review_history, withdraw_review
+from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import RunPaused, RunResumed
 from endstop.kernel.outcome import Outcome, UnderReview
 from endstop.kernel.review import Approved, NeedsChanges, Rejected, Review, ReviewDecision
@@ -21,6 +22,7 @@ class Reviews:
         self._journal = journal
         self._agent = agent
         self._overseer = overseer
+        self._reviewed_turns: int | None = None
 
     async def ask(self, why: str) -> tuple[Outcome | None, tuple[str, ...]]:
         """Have a stop reviewed. The outcome, or None if the run goes on; and feedback for the agent."""
@@ -29,10 +31,17 @@ class Reviews:
         review = request_review(journal.recorder, history, why, time=journal.unix_s)
         journal.enter(RunPaused(at_s=journal.now_s, why=review.why))
         await journal.flush()
-        decision = history.automatic_decision or await self._decided(review)
-        if decision is None:
+        turns = journal.recorder.state.scopes[ROOT].turns_started
+        may_ask_agent = turns != self._reviewed_turns  # else its last decision has changed nothing
+        self._reviewed_turns = turns
+        decision = history.automatic_decision or (await self._decided(review) if may_ask_agent else None)
+        cancelled_by = journal.recorder.state.cancelled_by
+        if decision is None and cancelled_by is None:
             return UnderReview(review=review), ()
         journal.enter(RunResumed(at_s=journal.now_s))
+        if decision is None:
+            withdraw_review(journal.recorder, by=cancelled_by or "", time=journal.unix_s)
+            return None, ()
         decision = carry_out(journal.recorder, review, decision, at_s=journal.now_s, time=journal.unix_s)
         match decision:
             case Approved():

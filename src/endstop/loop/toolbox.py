@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from endstop.errors import UnknownToolError, brief
-from endstop.kernel.texts import closest
+from endstop.errors import InvalidValueError, UnknownToolError, brief
+from endstop.kernel.texts import checked_tool_name, closest
 from endstop.ports import Tool, ToolSpec
 
 _MOST_NAMES_SHOWN = 30
@@ -15,8 +15,10 @@ class Toolbox:
     """Tools with unique names."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._tools = {tool.spec.name: tool for tool in tools}
-        self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self._tools.values())
+        self._tools: dict[str, Tool] = {}
+        for one in tools:
+            self._add(one)
+        self.specs: tuple[ToolSpec, ...] = tuple(one.spec for one in self._tools.values())
         """The tools as a model is told of them."""
 
     def get(self, name: str) -> Tool:
@@ -30,6 +32,28 @@ class Toolbox:
     def names(self) -> tuple[str, ...]:
         return tuple(self._tools)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def _add(self, one: Tool) -> None:
+        if not isinstance(one, Tool):  # pyright: ignore[reportUnnecessaryIsInstance] - callers err
+            raise InvalidValueError("tool", one, allowed="a Tool", to_do="Put @tool before the function")
+        name = checked_tool_name(one.spec.name)
+        if name in self._tools:
+            raise InvalidValueError(
+                "name of a tool",
+                name,
+                allowed="each name once",
+                to_do="Another tool has this name: give one of them another with @tool(name=...)",
+            )
+        self._tools[name] = one
+
     def _unknown(self, name: str) -> UnknownToolError:
         meant = closest(name, self._tools)
         shown = ", ".join(self.names[:_MOST_NAMES_SHOWN]) or "none: there are no tools here"
@@ -37,5 +61,5 @@ class Toolbox:
         return UnknownToolError(
             f"There is no tool {brief(name)}",
             allowed=shown + (f" and {more} more" if more > 0 else ""),
-            to_do=f"Did you mean {meant}?" if meant else "Use one of these, or go on without",
+            to_do=f"Probably {meant} was meant" if meant else "Use one of these, or go on without",
         )

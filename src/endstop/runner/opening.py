@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from endstop.errors import PriceUnknownError, RunStateError
+from endstop.errors import GrantRefusedError, PriceUnknownError, RunStateError
 from endstop.events.facts import Fact, RunStarted, RunTaken, UserAwaited
 from endstop.events.recorder import Recorder, replay
 from endstop.events.reviewing import open_review
-from endstop.kernel.budget import UnknownPrice
+from endstop.kernel.budget import Grant, UnknownPrice
 from endstop.kernel.ledger import ROOT
-from endstop.kernel.limits import words
-from endstop.kernel.observation import UserSaid
-from endstop.kernel.outcome import StopReason, StopRule
-from endstop.kernel.review import Review, RunPhase
+from endstop.kernel.limits import LimitKind, words
+from endstop.kernel.observation import RunEnded, UserSaid
+from endstop.kernel.outcome import AwaitingUser, Outcome, StopReason, StopRule, UnderReview
+from endstop.kernel.review import Rejected, Review, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
 from endstop.ports import ModelUsage
 
@@ -103,6 +103,45 @@ def require_review(recorder: Recorder) -> Review:
             to_do="It may have been decided already: `endstop show` tells",
         )
     return review
+
+
+def require_sensible(recorder: Recorder, decision: ReviewDecision) -> None:
+    """A grant of something that has no limit is a slip of the pen, and costs nobody the run."""
+    if isinstance(decision, Rejected):
+        return
+    limits = recorder.state.ledger.account(ROOT).budget.limits
+    beside = [kind.value for kind in _GRANTED if _amount(decision.grant, kind) and kind not in limits]
+    if beside:
+        raise GrantRefusedError(
+            f"The run {recorder.run_id} has no limit on {', '.join(beside)} to add to",
+            allowed=", ".join(kind.value for kind in _GRANTED if kind in limits),
+            to_do="Grant more of what its budget limits; the review still waits",
+        )
+
+
+def _amount(grant: Grant, kind: LimitKind) -> object:
+    return getattr(grant, kind.value)
+
+
+_GRANTED = (
+    LimitKind.TURNS,
+    LimitKind.MODEL_CALLS,
+    LimitKind.TOKENS,
+    LimitKind.COST_USD,
+    LimitKind.SECONDS,
+)
+
+
+def outcome_of(facts: Sequence[Fact]) -> Outcome | None:
+    """How a run stands by its record: its ending, what it waits for, or None while it is under way."""
+    payload = facts[-1].payload if facts else None
+    if isinstance(payload, RunEnded):
+        return payload.outcome
+    review = open_review(facts)
+    if review is not None:
+        return UnderReview(review=review)
+    question = last_question(facts)
+    return AwaitingUser(question=question) if question else None
 
 
 def last_question(facts: Sequence[Fact]) -> str:

@@ -13,6 +13,9 @@ from endstop.ports import StoredRun
 BEAT_S = 2.0
 """How often a process says that it is alive."""
 
+LET_GO_AT = 0.0
+"""The last beat of a run whose process does not work on it any more, though it may live on."""
+
 STALE_S = 15.0
 """A process that has not said so for this long is taken for dead. A false alarm is harmless: the store lets
 only one of two append, and the other stops."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from endstop.errors import EndstopError, RunStateError, UnknownRunError
+from endstop.errors import EndstopError, FactOrderError, RunStateError, StoreError, UnknownRunError, cause
 from endstop.events.bus import Bus
 from endstop.events.facts import Fact, RunStarted
 from endstop.events.recorder import Recorder
-from endstop.events.reviewing import carry_out
+from endstop.events.reviewing import carry_out, withdraw_review
 from endstop.kernel.budget import Grant
 from endstop.kernel.limits import words
 from endstop.kernel.observation import BudgetGranted, CancelRequested, RunResumed, UserSaid
@@ -25,13 +26,15 @@ from endstop.ports import AssistantMessage, CancelAsked, Clock, Message, Store, 
 from endstop.runner.opening import (
     last_question,
     new_recorder,
+    outcome_of,
     phase_of,
     reopened,
     require_price,
     require_review,
+    require_sensible,
     taken_over,
 )
-from endstop.runner.owner import Owner, is_worked_on
+from endstop.runner.owner import LET_GO_AT, Owner, is_worked_on
 from endstop.runner.pulse import Pulse
 from endstop.runner.run import Run
 
@@ -41,6 +44,12 @@ AgentOf = Callable[[RunStarted], Agent | None]
 SHUTDOWN_S = 10.0
 """How long runs may take to finish the turn under way when the process is to end."""
 
+_CUT_S = 1.0
+"""How long a turn that was cut off may take to be put on record."""
+
+_MOST_KEPT = 256
+"""Of so many runs in the background the results are kept for whoever waits; of older ones, the record."""
+
 
 @dataclass(slots=True)
 class Live:
@@ -49,7 +58,8 @@ class Live:
     driver: Driver
     journal: Journal
     agent: Agent
-    task: asyncio.Task[Run] | None = None
+    is_left: asyncio.Future[None]
+    """Done when this process works on it no longer."""
 
 
 class Runner:
@@ -61,6 +71,7 @@ class Runner:
         self._agent_of = agent_of
         self._owner = Owner.this()
         self._live: dict[str, Live] = {}
+        self._tasks: dict[str, asyncio.Task[Run]] = {}
         self._agents: dict[str, Agent] = {}
         self._pulse = Pulse(store, str(self._owner), clock, self._live, self._cancel_live)
         self._is_closing = False
@@ -78,10 +89,17 @@ class Runner:
 
     async def wait(self, run_id: str) -> Run:
         """Wait for a run in the background to end or to pause. Ceasing to wait does not stop it."""
-        task = self._require_live(run_id).task
-        if task is None:
-            raise RunStateError(f"The run {run_id} does not run in the background")
-        return await asyncio.shield(task)
+        task = self._tasks.get(run_id)
+        if task is not None:
+            return await asyncio.shield(task)
+        facts = await self._require_store(run_id).record(run_id)
+        outcome = outcome_of(facts)
+        if outcome is None:
+            raise RunStateError(
+                f"The run {run_id} does not run in the background of this process",
+                to_do="Whoever called run or resume gets it back; runs left open can be resumed",
+            )
+        return Run(id=run_id, outcome=outcome, facts=tuple(facts))
 
     async def resume(
         self,
@@ -121,9 +139,10 @@ class Runner:
         if stored.phase is RunPhase.RUNNING and is_worked_on(stored, now=self._clock.unix_s()):
             await store.ask_cancel(CancelAsked(run_id=run_id, by=by, after_turn=after_turn))
             return False
-        recorder = reopened(await store.record(run_id), self._agents.get(run_id))
+        recorder = await self._read_again(run_id)
         journal = self._journal(recorder)
         taken_over(recorder, str(self._owner), time=journal.unix_s)
+        withdraw_review(recorder, by=by, time=journal.unix_s)
         journal.enter(CancelRequested(at_s=journal.now_s, by=by))
         journal.end(StopReason(rule=StopRule.CANCELLED, message="Cancelled."))
         await journal.flush()
@@ -131,9 +150,10 @@ class Runner:
 
     async def decide(self, run_id: str, decision: ReviewDecision) -> ReviewDecision:
         """Decide the review a run waits for. Returns what counts: a grant past the cap is a rejection."""
-        store = self._require_store(run_id)
-        recorder = reopened(await store.record(run_id), self._agents.get(run_id))
+        self._require_not_live(run_id)
+        recorder = await self._read_again(run_id)
         review = require_review(recorder)
+        require_sensible(recorder, decision)
         journal = self._journal(recorder)
         journal.enter(RunResumed(at_s=recorder.state.now_s))
         decided = carry_out(recorder, review, decision, at_s=recorder.state.now_s, time=journal.unix_s)
@@ -143,7 +163,7 @@ class Runner:
     async def answer(self, run_id: str, text: str) -> None:
         """Answer what a run's agent asked the user. The run can be resumed then."""
         words("answer", text)
-        recorder = reopened(await self._require_store(run_id).record(run_id), self._agents.get(run_id))
+        recorder = await self._read_again(run_id)
         if phase_of(recorder) is not RunPhase.AWAIT_USER:
             raise RunStateError(f"The run {run_id} asks the user nothing", allowed="runs in AWAIT_USER")
         journal = self._journal(recorder)
@@ -181,14 +201,16 @@ class Runner:
     async def shutdown(self, *, seconds: float = SHUTDOWN_S) -> None:
         """Let every run finish its turn, then leave it open to be resumed. What takes longer is cut off."""
         self._is_closing = True
-        tasks = {live.task for live in self._live.values() if live.task is not None}
         for live in self._live.values():
             live.driver.is_to_leave = True
-        if tasks:
-            _, slow = await asyncio.wait(tasks, timeout=seconds)
-            for task in slow:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await self._left(seconds)
+        for live in self._live.values():
+            live.driver.cut()
+        await self._left(_CUT_S)
+        slow = [task for task in self._tasks.values() if not task.done()]
+        for task in slow:
+            task.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
         await self._pulse.stop()
 
     def bus(self, run_id: str) -> Bus:
@@ -215,8 +237,9 @@ class Runner:
         before = await self._said_before(conversation_id, recorder.run_id)
         journal = self._journal(recorder, listener=listener, bus=bus, conversation_id=conversation_id)
         journal.save_from_start()
+        live = self._made(journal, agent, before)
         await journal.flush()
-        return self._enlisted(journal, agent, before)
+        return self._enlisted(live)
 
     async def _reopened(
         self,
@@ -230,6 +253,7 @@ class Runner:
         bus: Bus | None = None,
     ) -> Live:
         store = self._require_store(run_id)
+        self._require_not_live(run_id)
         stored = await store.run(run_id)
         self._require_unowned(stored, takes_over=takes_over)
         facts = await store.record(run_id)
@@ -240,8 +264,9 @@ class Runner:
         self._woken(recorder, grant, answer, time=journal.unix_s)
         if not recorder.state.is_over:
             taken_over(recorder, str(self._owner), time=journal.unix_s)
+        live = self._made(journal, agent, await self._said_before(stored.conversation_id, run_id))
         await journal.flush()
-        return self._enlisted(journal, agent, await self._said_before(stored.conversation_id, run_id))
+        return self._enlisted(live)
 
     def _woken(self, recorder: Recorder, grant: Grant | None, answer: str | None, *, time: float) -> None:
         """Give a paused run what it waits for. What it does not wait for is refused."""
@@ -253,6 +278,9 @@ class Runner:
                     f"The run {recorder.run_id} waits for a review: {review.why}",
                     to_do=f"Decide it (`endstop review {recorder.run_id}`), or resume it with a grant",
                 )
+            if answer is not None:
+                raise _asks_nothing(recorder.run_id)
+            require_sensible(recorder, Approved(grant=grant))
             at_s = recorder.state.now_s
             recorder.observe(RunResumed(at_s=at_s), time=time)
             carry_out(recorder, review, Approved(grant=grant), at_s=at_s, time=time)
@@ -265,9 +293,7 @@ class Runner:
             _answered(recorder, answer, time=time)
             self._granted(recorder, grant, time=time)
         elif answer is not None:
-            raise RunStateError(
-                f"The run {recorder.run_id} asks the user nothing", to_do="Leave the answer out"
-            )
+            raise _asks_nothing(recorder.run_id)
         else:
             self._granted(recorder, grant, time=time)
 
@@ -276,24 +302,46 @@ class Runner:
             recorder.observe(BudgetGranted(at_s=recorder.state.now_s, grant=grant), time=time)
 
     def _made_anew(self, facts: list[Fact]) -> Agent:
-        started = facts[0].payload if facts else None
-        made = self._agent_of(started) if self._agent_of and isinstance(started, RunStarted) else None
+        started = facts[0].payload
+        if not isinstance(started, RunStarted):
+            raise FactOrderError(f"The record begins with {facts[0].type}", allowed="run.started first")
+        why = "its tools are somebody's own code"
+        try:
+            made = None if self._agent_of is None else self._agent_of(started)
+        except EndstopError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whoever makes agents may fail with anything
+            made, why = None, f"making it failed with {cause(error)}"
         if made is None:
-            name = started.agent if isinstance(started, RunStarted) else "?"
             raise RunStateError(
-                f"The agent {name!r} of this run cannot be made anew here: its tools are somebody's own code",
+                f"The agent {started.agent!r} of this run cannot be made anew here: {why}",
                 to_do="Resume it from the program that started it, with agent=… or model=… and tools=…",
             )
         return made
 
+    async def _read_again(self, run_id: str) -> Recorder:
+        """The record of a run that nobody drives here, judged by detectors of its own if it had some."""
+        facts = await self._require_store(run_id).record(run_id)
+        agent = self._agents.get(run_id)
+        if agent is None and getattr(facts[0].payload, "detectors", None) is not None:
+            agent = self._made_anew(facts)
+        return reopened(facts, agent)
+
+    def _require_not_live(self, run_id: str) -> None:
+        if run_id in self._live:
+            raise RunStateError(
+                f"The run {run_id} is being worked on by this process",
+                to_do="Wait for it to end or to pause, or cancel it",
+            )
+
     def _require_unowned(self, stored: StoredRun, *, takes_over: bool) -> None:
         if takes_over or stored.phase is not RunPhase.RUNNING:
             return
-        if stored.run_id in self._live or is_worked_on(stored, now=self._clock.unix_s()):
+        if is_worked_on(stored, now=self._clock.unix_s()):
             owner = Owner.read(stored.owner)
-            where = f"process {owner.process}" if owner is not None else "this process"
+            assert owner is not None, "somebody works on it"
             raise RunStateError(
-                f"The run {stored.run_id} is being worked on by {where}",
+                f"The run {stored.run_id} is being worked on by process {owner.process}",
                 to_do=f"Wait for it, or cancel it first: `endstop cancel {stored.run_id}`",
             )
 
@@ -315,13 +363,16 @@ class Runner:
             conversation_id=conversation_id,
         )
 
-    def _enlisted(self, journal: Journal, agent: Agent, before: list[Message]) -> Live:
+    def _made(self, journal: Journal, agent: Agent, before: list[Message]) -> Live:
+        """What drives a run. Made before anything is saved: an agent that cannot be driven starts no run."""
         messages = [*before, *messages_of(journal.recorder.facts)]
         driver = Driver(journal, agent, messages=messages)
-        driver.is_to_leave = self._is_closing
-        live = Live(driver, journal, agent)
-        self._live[journal.run_id] = live
-        self._agents[journal.run_id] = agent
+        return Live(driver, journal, agent, asyncio.get_running_loop().create_future())
+
+    def _enlisted(self, live: Live) -> Live:
+        live.driver.is_to_leave = self._is_closing
+        self._live[live.journal.run_id] = live
+        self._agents[live.journal.run_id] = live.agent
         self._pulse.start()
         return live
 
@@ -330,9 +381,7 @@ class Runner:
         try:
             outcome = live.journal.recorder.state.ending or await live.driver.drive()
         finally:
-            self._live.pop(run_id, None)
-            if not self._live:
-                await self._pulse.stop()
+            await self._let_go(live)
         if not isinstance(outcome, UnderReview | AwaitingUser | None):
             self._agents.pop(run_id, None)
         return Run(
@@ -343,9 +392,32 @@ class Runner:
             detectors=live.agent.detectors,
         )
 
+    async def _let_go(self, live: Live) -> None:
+        """This process works on a run no longer; if it has not ended, another may go on with it at once."""
+        run_id = live.journal.run_id
+        self._live.pop(run_id, None)
+        try:
+            if self._store is not None and not live.journal.recorder.state.is_over:
+                with suppress(StoreError):  # whoever wants it waits until our last beat is stale
+                    await self._store.beat(str(self._owner), (run_id,), at=LET_GO_AT)
+            if not self._live:
+                await self._pulse.stop()
+        finally:
+            live.is_left.set_result(None)
+
+    async def _left(self, seconds: float) -> None:
+        """Wait until every run that is under way has been left, but no longer than that."""
+        waited_for = [live.is_left for live in self._live.values()]
+        if waited_for:
+            await asyncio.wait(waited_for, timeout=seconds)
+
     def _in_background(self, live: Live, driving: Coroutine[Any, Any, Run]) -> str:
-        live.task = asyncio.get_running_loop().create_task(driving)
-        return live.journal.run_id
+        run_id = live.journal.run_id
+        task = asyncio.get_running_loop().create_task(driving)
+        task.add_done_callback(_looked_at)
+        _forget_oldest(self._tasks, keep=_MOST_KEPT)
+        self._tasks[run_id] = task
+        return run_id
 
     def _cancel_live(self, asked: CancelAsked) -> None:
         live = self._live.get(asked.run_id)
@@ -365,7 +437,7 @@ class Runner:
             if earlier == run_id:
                 break
             facts = await self._store.record(earlier)
-            run = Run(id=earlier, outcome=reopened_ending(facts), facts=tuple(facts))
+            run = Run(id=earlier, outcome=outcome_of(facts), facts=tuple(facts))
             first = messages_of(facts[:1])
             answer = run.answer
             messages += [*first, AssistantMessage(text=answer)] if answer else first
@@ -385,9 +457,20 @@ class Runner:
         return self._store
 
 
-def reopened_ending(facts: list[Fact]) -> Any:
-    """How a record ended, if it did."""
-    return getattr(facts[-1].payload, "outcome", None) if facts else None
+def _looked_at(task: asyncio.Task[Run]) -> None:
+    """Whoever waits for a run hears what it failed with; if nobody does, its record tells."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _forget_oldest(tasks: dict[str, asyncio.Task[Run]], *, keep: int) -> None:
+    ended = [run_id for run_id, task in tasks.items() if task.done()]
+    for run_id in ended[: max(len(ended) - keep, 0)]:
+        del tasks[run_id]
+
+
+def _asks_nothing(run_id: str) -> RunStateError:
+    return RunStateError(f"The run {run_id} asks the user nothing", to_do="Leave the answer out")
 
 
 def _answered(recorder: Recorder, text: str, *, time: float) -> None:

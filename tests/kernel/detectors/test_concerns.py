@@ -8,12 +8,14 @@ from endstop.events.facts import OBSERVATIONS
 from endstop.kernel.amounts import NOTHING
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.detectors import Action, Detector, Seen, standard_detectors
+from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
     AgentFinished,
     AssistantSaid,
     BudgetGranted,
     CallReserved,
     CallSettled,
+    CallUnaffordable,
     CancelRequested,
     ContextMeasured,
     IterationEnded,
@@ -43,6 +45,7 @@ ONE_OF_EACH: list[Seen] = [
     BudgetGranted(at_s=99, grant=Grant(turns=1, by="me", why="more")),
     CallReserved(at_s=99, turn=9, reservation="r", amounts=NOTHING),
     CallSettled(at_s=99, turn=9, reservation="r", is_estimate=True),
+    CallUnaffordable(at_s=99, limit=LimitKind.TOKENS),
     CancelRequested(at_s=99, by="me"),
     ContextMeasured(at_s=99, tokens=1),
     IterationEnded(at_s=99, iteration=1),

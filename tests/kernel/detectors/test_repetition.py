@@ -173,3 +173,12 @@ def test_it_agrees_with_a_look_at_the_whole_history(letters: list[str], threshol
     detector, findings = watch(RepeatedCalls(thresholds=Thresholds(identical_calls=threshold)), script)
     assert [finding.times for finding in findings] == expected
     assert len(detector.row.evidence) <= 6
+
+
+@pytest.mark.guarantee("B1")
+def test_a_page_that_failed_with_the_same_words_is_the_same_page() -> None:
+    pages = [
+        call("next_page", {"page": number}, result="no more", status=status, cursor=True)
+        for number, status in enumerate((CallStatus.EXECUTED, CallStatus.FAILED, CallStatus.EXECUTED))
+    ]
+    assert patterns(in_turns_of_one(*pages)) == [Pattern.IDENTICAL_RESULT]

@@ -6,10 +6,11 @@ which tool was faster, so an answer is held until the calls asked for before it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from endstop.kernel.canonical import digest, error_key, squash_space
+from endstop.kernel.canonical import canonical_error, fingerprint, squash_space
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Evidence
 from endstop.kernel.observation import (
     CallStatus,
@@ -31,6 +32,7 @@ _NO_PAGE = frozenset({CallStatus.SKIPPED, CallStatus.CANCELLED, CallStatus.INTER
 """A cursor call that ended so brought nothing that could be compared."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """One answered tool call, with the arguments it was made with."""
@@ -38,6 +40,7 @@ class Action:
     finished: ToolFinished
     what: str
     """The call as people would write it: ``search_docs({"query":"login"})``, cut if it is long."""
+    seen: Evidence = field(init=False, repr=False, compare=False)
 
     @property
     def tool(self) -> str:
@@ -68,17 +71,19 @@ class Action:
     def result_key(self) -> str:
         """Equal for equal results, and for errors that differ only in time stamps and the like."""
         is_page = self.finished.status is CallStatus.EXECUTED
-        return digest(self.finished.result) if is_page else error_key(self.finished.result)
+        result = self.finished.result
+        return fingerprint(result if is_page else canonical_error(result))
 
-    @property
-    def seen(self) -> Evidence:
-        return Evidence(turn=self.finished.turn, call=self.finished.call, what=self.what)
+    def __post_init__(self) -> None:
+        seen = Evidence(turn=self.finished.turn, call=self.finished.call, what=self.what)
+        object.__setattr__(self, "seen", seen)
 
 
 Seen: TypeAlias = Observation | Action
 """What a detector is shown: every observation, and beside it each answered call as one action."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OpenCall:
     call: str
@@ -86,6 +91,7 @@ class _OpenCall:
     action: Action | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenCalls:
     """The calls of the turn under way whose turn in the row has not come yet."""
@@ -126,6 +132,8 @@ class OpenCalls:
 
 
 NO_OPEN_CALLS = OpenCalls()
+CALL_CONCERNS = (ToolCalled, ToolFinished, TurnStarted, TurnEnded)
+"""What ``OpenCalls`` has to be told."""
 
 
 def shortened(text: str) -> str:

@@ -14,6 +14,7 @@ from endstop.kernel.canonical import error_key
 from endstop.kernel.detectors.actions import Action, Seen, shortened
 from endstop.kernel.detectors.error_streak import failed
 from endstop.kernel.detectors.rows import NO_ROW, Row
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Finding, Pattern
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
@@ -31,6 +32,7 @@ class _Failures:
     row: Row = NO_ROW
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CircuitBreaker:
     """Finds ``FAILING_CALL``, and tells drivers which calls are tripped."""

@@ -17,6 +17,7 @@ from typing import ClassVar
 from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.pairs import NO_PAIR, PairRow
 from endstop.kernel.detectors.rows import in_turns
+from endstop.kernel.evolve import draft, quick
 from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.observation import UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
@@ -25,6 +26,7 @@ _SHOWN = 24
 """So many of the last actions are kept as evidence: all of a cycle, unless it is set very long."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cycles:
     """Finds ``CYCLE``."""
@@ -53,18 +55,17 @@ class Cycles:
         return self, None
 
     def _with(self, identity: str, action: Action) -> tuple[Cycles, Finding | None]:
-        before = self.matches or (0,) * (self.thresholds.longest_cycle - 1)
-        after = Cycles(
-            thresholds=self.thresholds,
-            recent=(*self.recent, (identity, action.seen))[-_SHOWN:],
-            matches=tuple(
-                count + 1 if len(self.recent) >= length and self.recent[-length][0] == identity else 0
-                for length, count in enumerate(before, start=2)
-            ),
-            pair=self.pair.after((identity, action.result_key)),
-            reported=self.reported,
-            quiet_for=max(0, self.quiet_for - 1) if identity in self.reported else 0,
-        )
+        recent, before = self.recent, self.matches or (0,) * (self.thresholds.longest_cycle - 1)
+        matches = [
+            count + 1 if len(recent) >= length and recent[-length][0] == identity else 0
+            for length, count in enumerate(before, start=2)
+        ]
+        after = draft(self)
+        after.recent = (*recent, (identity, action.seen))[-_SHOWN:]
+        after.matches = tuple(matches)
+        after.pair = self.pair.after((identity, action.result_key))
+        after.quiet_for = max(0, self.quiet_for - 1) if identity in self.reported else 0
+        after.__class__ = Cycles
         found = None if after.quiet_for else after._cycle() or after._to_and_fro()
         if found is None:
             return after, None
@@ -73,6 +74,8 @@ class Cycles:
 
     def _cycle(self) -> tuple[frozenset[str], Finding] | None:
         for length, matched in enumerate(self.matches, start=2):
+            if matched < length:
+                continue  # not even a second round
             # The shortest round is looked at first, so A B A B is never told as a round of four.
             rounds, begun = divmod(matched + length, length)
             if begun or rounds % self.thresholds.cycle_rounds:
@@ -84,8 +87,11 @@ class Cycles:
         return None
 
     def _to_and_fro(self) -> tuple[frozenset[str], Finding] | None:
-        actions, count = self.pair.actions, self.pair.count
-        if not actions or count % (2 * self.thresholds.cycle_rounds):
+        count = self.pair.count
+        if count % (2 * self.thresholds.cycle_rounds):
+            return None
+        actions = self.pair.actions
+        if not actions:
             return None
         how = f"The last {count} actions were only 2 different ones, each with the same result every time"
         return actions, self._finding(how, count // 2, count)

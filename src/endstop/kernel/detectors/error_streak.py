@@ -12,12 +12,14 @@ from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Action, Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 _ERRORS = "errors"
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorStreak:
     """Finds ``ERROR_STREAK``."""

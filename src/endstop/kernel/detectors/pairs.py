@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from endstop.kernel.evolve import quick
+
 ActionAndResult: TypeAlias = tuple[str, str]
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairRow:
     """The longest row of last actions that holds only two different ones, each always with one result."""

@@ -15,11 +15,13 @@ from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.rows import NO_ROW, Row
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Finding, Pattern
 from endstop.kernel.observation import UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedCalls:
     """Finds ``IDENTICAL_CALL`` and ``IDENTICAL_RESULT``."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Evidence
 
 _SHOWN = 3
 """So many of the first and of the last sightings are kept, however long the row."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """A row of equal things: its key, its length, its first and last few sightings."""

@@ -11,12 +11,14 @@ from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.observation import SignalGiven, TurnEnded
 from endstop.kernel.reasons import NO_STREAK, ReasonStreak
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SameReason:
     """Finds ``SAME_REASON``."""

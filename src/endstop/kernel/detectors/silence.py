@@ -15,6 +15,7 @@ from endstop.kernel.canonical import digest, fold_text
 from endstop.kernel.detectors.actions import Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.detectors.turns import NEW_TURN, TURN_CONCERNS, TurnWatch
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.observation import AssistantSaid, TurnEnded, UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
@@ -30,6 +31,7 @@ class _Message:
     """A fingerprint of its text; None if it is empty."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silence:
     """Finds ``SILENT``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from endstop.kernel.detectors.actions import Seen
+from endstop.kernel.evolve import quick
 from endstop.kernel.observation import (
     AgentFinished,
     AssistantSaid,
@@ -18,6 +19,7 @@ TURN_CONCERNS = (ToolCalled, AssistantSaid, CallSettled, TurnStarted, AgentFinis
 """What a ``TurnWatch`` has to be told."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnWatch:
     """Whether the model called a tool in this turn, and whether it had to."""

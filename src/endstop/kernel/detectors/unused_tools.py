@@ -14,11 +14,13 @@ from typing import ClassVar
 from endstop.kernel.detectors.actions import Seen
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.detectors.turns import NEW_TURN, TURN_CONCERNS, TurnWatch
+from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.observation import TurnEnded
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnusedTools:
     """Finds ``TOOLS_UNUSED``, then ``TOOLS_REFUSED``."""

@@ -7,13 +7,14 @@ that is no answer, is set aside and reported: it can neither break the run nor e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol, Self, runtime_checkable
 
 from endstop.errors import brief, cause
-from endstop.kernel.detectors.actions import NO_OPEN_CALLS, OpenCalls, Seen
+from endstop.kernel.detectors.actions import CALL_CONCERNS, NO_OPEN_CALLS, OpenCalls, Seen
 from endstop.kernel.detectors.breaker import CircuitBreaker
+from endstop.kernel.evolve import draft, quick
 from endstop.kernel.finding import Finding, Pattern
 from endstop.kernel.observation import Observation
 
@@ -30,23 +31,50 @@ class Detector(Protocol):
         ...
 
 
+class _Places(dict[type, tuple[int, ...]]):
+    """For each type of thing that is seen, the places of the detectors that want to be shown it: those that
+    do not say are shown all. Worked out once per type."""
+
+    def __init__(self, detectors: tuple[type, ...]) -> None:
+        super().__init__()
+        self._detectors = detectors
+
+    def __missing__(self, seen: type) -> tuple[int, ...]:
+        wanting = enumerate(getattr(detector, "CONCERNS", (seen,)) for detector in self._detectors)
+        places = self[seen] = tuple(place for place, concerns in wanting if seen in concerns)
+        return places
+
+
+_places = cache(_Places)
+
+
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
     """The detectors of one scope as they stand, and the calls that are not answered yet."""
 
     detectors: tuple[Detector, ...]
     open_calls: OpenCalls = NO_OPEN_CALLS
+    places: _Places = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", _places(tuple(map(type, self.detectors))))
 
     def after(self, observation: Observation) -> tuple[Watch, tuple[Finding, ...]]:
         """The watch after an observation, and what was found in it."""
+        if not self.places[type(observation)] and type(observation) not in CALL_CONCERNS:
+            return self, ()
         open_calls, actions = self.open_calls.after(observation)
+        watch = self
+        if open_calls is not self.open_calls:
+            watch = draft(self)
+            watch.open_calls = open_calls
+            watch.__class__ = Watch
         found: list[Finding] = []
-        detectors = _shown(self.detectors, observation, found)
+        watch = watch._shown(observation, found)
         for action in actions:
-            detectors = _shown(detectors, action, found)
-        if open_calls is self.open_calls and detectors is self.detectors:
-            return self, tuple(found)
-        return Watch(detectors=detectors, open_calls=open_calls), tuple(found)
+            watch = watch._shown(action, found)
+        return watch, tuple(found)
 
     def is_tripped(self, tool: str, key: str) -> bool:
         """Whether a call failed the same way too often and is not to be executed (B5)."""
@@ -56,33 +84,33 @@ class Watch:
             if isinstance(detector, CircuitBreaker)
         )
 
-
-def _shown(detectors: tuple[Detector, ...], seen: Seen, found: list[Finding]) -> tuple[Detector, ...]:
-    """The detectors after they were shown something; what they find is added to ``found``."""
-    changed: list[Detector] | None = None
-    for place in _concerned(tuple(map(type, detectors)), type(seen)):
-        detector = detectors[place]
-        try:
-            following, finding = detector.observe(seen)
+    def _shown(self, seen: Seen, found: list[Finding]) -> Watch:
+        """The watch after its detectors were shown something; what they find is added to ``found``."""
+        changed: list[Detector] | None = None
+        are_same_kinds = True
+        for place in self.places[type(seen)]:
+            detector = self.detectors[place]
+            try:
+                following, finding = detector.observe(seen)
+                if finding is not None:
+                    _require_finding(finding)
+            except Exception as error:  # noqa: BLE001 - a detector of somebody else's is not trusted
+                following, finding = _SetAside(), _failure(detector, error)
+            if following is not detector:
+                if changed is None:
+                    changed = list(self.detectors)
+                changed[place] = following
+                are_same_kinds &= type(following) is type(detector)
             if finding is not None:
-                _require_finding(finding)
-        except Exception as error:  # noqa: BLE001 - a detector of somebody else's is not trusted
-            following, finding = _SetAside(), _failure(detector, error)
-        if following is not detector:
-            if changed is None:
-                changed = list(detectors)
-            changed[place] = following
-        if finding is not None:
-            found.append(finding)
-    return detectors if changed is None else tuple(changed)
-
-
-@cache
-def _concerned(detectors: tuple[type, ...], seen: type) -> tuple[int, ...]:
-    """The places of the detectors that want to be shown such a thing: those that do not say are shown all."""
-    return tuple(
-        place for place, detector in enumerate(detectors) if seen in getattr(detector, "CONCERNS", (seen,))
-    )
+                found.append(finding)
+        if changed is None:
+            return self
+        if not are_same_kinds:  # one was set aside, or became another
+            return Watch(detectors=tuple(changed), open_calls=self.open_calls)
+        watch = draft(self)
+        watch.detectors = tuple(changed)
+        watch.__class__ = Watch
+        return watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,77 @@
+"""Writes docs/reference/terminal.md: what every command of the terminal says of itself.
+
+python scripts/help_pages.py            write the page
+python scripts/help_pages.py --check    fail if the page is not as it would be written
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "reference" / "terminal.md"
+
+WIDTH = "100"
+"""Of the terminal that the help is written for, so that the page does not depend on whose it is."""
+
+INTRODUCTION = """\
+# The terminal's help
+
+<!-- Written by scripts/help_pages.py from the program itself. Do not edit. -->
+
+What `endstop --help` and the help of each command say. How the commands go together: [The
+terminal](../guides/terminal.md).
+"""
+
+
+def help_of(*command: str) -> str:
+    """What the program prints for ``endstop … --help``."""
+    done = subprocess.run(
+        [sys.executable, "-m", "endstop.cli", *command, "--help"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": WIDTH, "NO_COLOR": "1", "PYTHONUTF8": "1"},
+        check=False,
+    )
+    if done.returncode != 0:
+        sys.exit(f"endstop {' '.join(command)} --help failed:\n{done.stderr}")
+    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+
+
+def commands_in(overview: str) -> list[str]:
+    """The names of the commands, in the order in which the program lists them."""
+    listed = overview.partition("\nCommands:\n")[2]
+    names = re.findall(r"^  ([a-z][a-z-]*)\b", listed, flags=re.MULTILINE)
+    return names or sys.exit("endstop --help lists no commands")
+
+
+def section(heading: str, text: str) -> str:
+    return f"\n## {heading}\n\n```text\n{text}\n```\n"
+
+
+def page() -> str:
+    """The whole page, as text."""
+    overview = help_of()
+    sections = [section("endstop", overview)]
+    sections += [section(f"endstop {name}", help_of(name)) for name in commands_in(overview)]
+    return INTRODUCTION + "".join(sections)
+
+
+def main() -> None:
+    text = page()
+    if "--check" not in sys.argv:
+        PAGE.write_text(text, encoding="utf-8")
+        print(f"Wrote {PAGE.relative_to(ROOT)}")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        sys.exit(f"{PAGE.relative_to(ROOT)} is not up to date. Run `make docs` and commit it.")
+    else:
+        print(f"{PAGE.relative_to(ROOT)} is up to date")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""A run shown while it is under way: drawn on a terminal, as plain lines in a pipe, as JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from endstop.cli.meters import drawn_meters
+from endstop.cli.output import Output
+from endstop.cli.progress import Progress, Step
+from endstop.cli.texts import clean
+from endstop.events.bus import Bus, Subscription
+from endstop.loop.journal import Delta, Listener
+from endstop.runner import Run
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_REDRAWN_EVERY_S = 0.1
+_DRAWN_AT_MOST_EVERY_S = 0.05
+_STEPS_DRAWN = 3
+_TAIL_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Title:
+    """What stands above a run."""
+
+    name: str
+    does: str = ""
+
+
+class View(Protocol):
+    """Shows one run."""
+
+    def begin(self) -> None: ...
+    def step(self, step: Step) -> None: ...
+    def delta(self, delta: Delta) -> None: ...
+    def tick(self) -> None: ...
+    def close(self) -> None: ...
+
+
+Drive = Callable[[Bus, Listener], Awaitable[Run]]
+
+
+async def watched(
+    output: Output, title: Title, progress: Progress, drive: Drive, *, most_lines: int | None = None
+) -> Run:
+    """Drive a run and show it. ``most_lines`` is how many lines of it a pipe is given."""
+    view = _view(output, title, progress, most_lines)
+    bus = Bus()
+    woken = asyncio.Event()
+    subscription = bus.subscribe(wake=woken.set)
+    try:
+        async with asyncio.TaskGroup() as group:
+            showing = group.create_task(_show(view, progress, subscription, woken))
+            run = await drive(bus, view.delta)
+            showing.cancel()
+    except BaseExceptionGroup as several:  # the run's own error, or that of a pipe nobody reads any more
+        raise several.exceptions[0] from None
+    else:
+        _take(view, progress, subscription)
+        return run
+    finally:
+        view.close()
+
+
+async def _show(view: View, progress: Progress, subscription: Subscription, woken: asyncio.Event) -> None:
+    while True:
+        try:
+            async with asyncio.timeout(_REDRAWN_EVERY_S):
+                await woken.wait()
+        except TimeoutError:
+            pass
+        woken.clear()
+        _take(view, progress, subscription)
+        view.tick()
+
+
+def _take(view: View, progress: Progress, subscription: Subscription) -> None:
+    facts = subscription.take()
+    if facts:
+        view.begin()
+    for fact in facts:
+        step = progress.add(fact)
+        if step is not None:
+            view.step(step)
+
+
+def _view(output: Output, title: Title, progress: Progress, most_lines: int | None) -> View:
+    if output.is_json:
+        return JsonView(output, progress)
+    if output.is_terminal:
+        return TerminalView(output, title, progress)
+    return PlainView(output, title, most_lines)
+
+
+class JsonView:
+    """One JSON line per step."""
+
+    def __init__(self, output: Output, progress: Progress) -> None:
+        self._output = output
+        self._run_id = progress.run_id
+
+    def begin(self) -> None:
+        """Each line says which run it is about."""
+
+    def step(self, step: Step) -> None:
+        self._output.json_line({"event": step.kind, "run": self._run_id, **step.data})
+
+    def delta(self, delta: Delta) -> None:
+        """A reply is told as a whole, with its turn."""
+
+    def tick(self) -> None:
+        """Nothing is drawn over again."""
+
+    def close(self) -> None:
+        """Each line was written at once."""
+
+
+class PlainView:
+    """One line per step, and no more of them than was asked for."""
+
+    def __init__(self, output: Output, title: Title, most_lines: int | None) -> None:
+        self._output = output
+        self._title = f"{title.name}: {title.does}" if title.does else title.name
+        self._most_lines = most_lines
+        self._lines = 0
+
+    def begin(self) -> None:
+        """Say what it is, once: when it has really begun, for it may be refused."""
+        if self._title:
+            self._output.say(self._title)
+            self._title = ""
+
+    def step(self, step: Step) -> None:
+        self._lines += 1
+        if self._most_lines is None or self._lines <= self._most_lines:
+            self._output.say(f"  {step.text}")
+
+    def delta(self, delta: Delta) -> None:
+        """A reply is told as a whole, with its turn."""
+
+    def tick(self) -> None:
+        """What is printed stays."""
+
+    def close(self) -> None:
+        if self._most_lines is not None and self._lines > self._most_lines:
+            self._output.say(f"  … and {self._lines - self._most_lines:,} more lines like these")
+
+
+class TerminalView:
+    """The last steps, the text as it comes and the budget, drawn over and over in the same place."""
+
+    def __init__(self, output: Output, title: Title, progress: Progress) -> None:
+        from rich.live import Live
+
+        self._title = title
+        self._progress = progress
+        self._columns = lambda: output.console.width
+        self._steps: deque[Step] = deque(maxlen=_STEPS_DRAWN)
+        self._tail = ""
+        self._turn = -1
+        self._drawn_at = 0.0
+        self._live = Live(
+            console=output.console, auto_refresh=False, transient=True, get_renderable=self._drawing
+        )
+        self._live.start()
+
+    def begin(self) -> None:
+        """The title is drawn with the rest."""
+
+    def step(self, step: Step) -> None:
+        self._steps.append(step)
+
+    def delta(self, delta: Delta) -> None:
+        if delta.turn != self._turn:
+            self._turn, self._tail = delta.turn, ""
+        self._tail = (self._tail + delta.text[-_TAIL_CHARS:])[-_TAIL_CHARS:]
+
+    def tick(self) -> None:
+        now = time.monotonic()
+        if now - self._drawn_at >= _DRAWN_AT_MOST_EVERY_S:
+            self._drawn_at = now
+            self._live.refresh()
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def _drawing(self) -> RenderableType:
+        from rich.console import Group
+        from rich.text import Text
+
+        title = Text(self._title.name, style="bold", no_wrap=True, overflow="ellipsis")
+        if self._title.does:
+            title.append(f"  {self._title.does}", style="not bold dim")
+        lines = [Text(f"  {step.text}", no_wrap=True, overflow="ellipsis") for step in self._steps]
+        tail = " ".join(clean(self._tail).split())
+        said = Text(f"  … {tail[-60:]}" if tail else "  …", style="dim", no_wrap=True, overflow="ellipsis")
+        return Group(title, *lines, said, drawn_meters(self._progress.meters(is_live=True), self._columns()))

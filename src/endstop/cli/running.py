@@ -1,0 +1,68 @@
+"""Opening Endstop for a command, and leaving it well: also on Ctrl-C and when the process is told to end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from endstop.cli.errors import DEBUG
+from endstop.cli.output import Output
+
+if TYPE_CHECKING:
+    from endstop.app import App
+
+T = TypeVar("T")
+
+TERMINATED = 143
+"""Told to end: 128 + SIGTERM. What was under way is saved and left open."""
+
+
+def with_app(work: Callable[[App, Output], Awaitable[int]], *, is_json: bool) -> None:
+    """Do the work of a command on the configured database, and leave with the code it returns."""
+    from endstop.app import open_app
+
+    async def opened() -> int:
+        async with open_app() as app:
+            return await work(app, Output(is_json=is_json))
+
+    raise typer.Exit(run_async(opened()))
+
+
+def run_async(work: Coroutine[Any, Any, int]) -> int:
+    """Run it to its end. Ctrl-C or SIGTERM cancels it, so that what is under way is saved first."""
+    is_told_to_end = False
+
+    async def listening() -> int:
+        nonlocal is_told_to_end
+        task = asyncio.current_task()
+
+        def end() -> None:
+            nonlocal is_told_to_end
+            is_told_to_end = True
+            if task is not None:
+                task.cancel()
+
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_strays)
+        with suppress(NotImplementedError):  # not on every system; there the process just ends
+            loop.add_signal_handler(signal.SIGTERM, end)
+        return await work
+
+    try:
+        return asyncio.run(listening())
+    except asyncio.CancelledError:
+        if is_told_to_end:
+            return TERMINATED
+        raise KeyboardInterrupt from None
+
+
+def _strays(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What models and tools of others leave behind is their fault, and nothing for the user's screen."""
+    if os.environ.get(DEBUG):
+        loop.default_exception_handler(context)

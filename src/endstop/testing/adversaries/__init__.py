@@ -1,0 +1,1 @@
+"""Models and tools that do what must not hurt: for tests of anything that drives a model."""

@@ -1,0 +1,55 @@
+"""The messages of a run, as they grow and as they are read again from its record (A9, H5)."""
+
+from __future__ import annotations
+
+from loop_words import AttentiveModel, agent, run
+
+from endstop.errors import ModelBrokeOffError
+from endstop.kernel.budget import Budget
+from endstop.loop.history import History, messages_of
+from endstop.ports import AssistantMessage, ToolMessage, UserMessage
+from endstop.testing import ScriptedModel, calls, echo_tool, fails, reply, says
+from endstop.testing.adversaries.signals import need_turn_signal
+
+
+def normal(messages: object) -> list[object]:
+    """Messages with their arguments as the record writes them."""
+    found: list[object] = []
+    for each in messages:  # type: ignore[attr-defined]
+        if isinstance(each, AssistantMessage):
+            found.append((each.text, [(call.id, call.tool) for call in each.calls]))
+        else:
+            found.append(each)
+    return found
+
+
+async def test_the_record_gives_the_messages_that_the_model_got() -> None:
+    model = AttentiveModel(
+        reply(text="I look.", calls=[calls("echo", page=1), calls("echo", page=2)]),
+        fails(ModelBrokeOffError("lost"), after="Half"),
+        says("So far." + need_turn_signal(1)),
+        "",
+        reply(text="", calls=[calls("echo", page=3)]),
+        reply(text="It goes on", truncated=True),
+        "Done.",
+    )
+    done = await run(agent(model, echo_tool(), budget=Budget(turns=9)))
+    assert normal(messages_of(done.facts))[:-1] == normal(model.heard[-1])
+
+
+def test_the_size_of_a_history_is_the_providers_count_and_what_came_since() -> None:
+    model = ScriptedModel("x")
+    history = History(model, system="Be brief.", tools=(), messages=[UserMessage(text="word " * 100)])
+    counted = history.tokens
+    history.measured(50)
+    assert history.tokens == 50
+    history.add(UserMessage(text="more"))
+    assert history.tokens == 50 + 5
+    for nonsense in (0, -1, counted * 10):
+        history.measured(nonsense)
+        assert history.tokens == 55
+
+
+def test_a_result_that_nobody_called_for_is_not_read() -> None:
+    assert messages_of([]) == []
+    assert ToolMessage(call="1", tool="echo", text="x").is_error is False
