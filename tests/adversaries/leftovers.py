@@ -14,7 +14,7 @@ from endstop.tools.threads import hung_threads
 
 _PATIENCE_S = 3.0
 _POOLED = "endstop-tool-"
-"""Idle threads of this name wait for the next call and end by themselves; those that hang are counted apart."""
+"""Idle threads of this name wait for the next call and end by themselves; hung ones are counted apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Plain functions that nobody should write, wrapped as users wrap theirs: the run ends in time all the same."""
+"""Plain functions that nobody should write, wrapped as users wrap theirs: the run ends in time."""
 
 from __future__ import annotations
 

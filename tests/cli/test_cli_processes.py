@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import signal
 import sqlite3
 import subprocess
@@ -203,6 +204,17 @@ def test_a_reader_that_goes_away_does_no_harm(gallery: Path, tmp_path: Path, com
     assert done.stderr == ""
     assert done.returncode in (0, 141)
     assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.guarantee("A11")
+def test_a_reader_who_does_not_read_does_not_hold_up_a_time_limit(home: Path) -> None:
+    process = started(home, "demo", "says_odd_text", "hangs_mid_stream", "--seconds", "0.5", "--json")
+    assert process.stdout is not None
+    fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4_096)
+    time.sleep(3)
+    out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0, out
+    assert len(out) > 2 * 4_096
 
 
 def test_an_output_that_knows_few_letters_does_not_end_a_command(gallery: Path) -> None:

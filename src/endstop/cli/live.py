@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -20,8 +18,7 @@ from endstop.runner import Run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_REDRAWN_EVERY_S = 0.1
-_DRAWN_AT_MOST_EVERY_S = 0.05
+_DRAWN_PER_SECOND = 10
 _STEPS_DRAWN = 3
 _TAIL_CHARS = 400
 
@@ -40,7 +37,6 @@ class View(Protocol):
     def begin(self) -> None: ...
     def step(self, step: Step) -> None: ...
     def delta(self, delta: Delta) -> None: ...
-    def tick(self) -> None: ...
     def close(self) -> None: ...
 
 
@@ -51,34 +47,34 @@ async def watched(
     output: Output, title: Title, progress: Progress, drive: Drive, *, most_lines: int | None = None
 ) -> Run:
     """Drive a run and show it. ``most_lines`` is how many lines of it a pipe is given."""
-    view = _view(output, title, progress, most_lines)
+    with output.in_background():
+        view = _view(output, title, progress, most_lines)
+        try:
+            return await _driven(output, view, progress, drive)
+        except BaseExceptionGroup as several:  # the run's own error, or that nobody reads any more
+            raise several.exceptions[0] from None
+        finally:
+            view.close()
+
+
+async def _driven(output: Output, view: View, progress: Progress, drive: Drive) -> Run:
     bus = Bus()
     woken = asyncio.Event()
     subscription = bus.subscribe(wake=woken.set)
-    try:
-        async with asyncio.TaskGroup() as group:
-            showing = group.create_task(_show(view, progress, subscription, woken))
-            run = await drive(bus, view.delta)
-            showing.cancel()
-    except BaseExceptionGroup as several:  # the run's own error, or that of a pipe nobody reads any more
-        raise several.exceptions[0] from None
-    else:
-        _take(view, progress, subscription)
-        return run
-    finally:
-        view.close()
 
+    async def show() -> None:
+        while True:
+            await woken.wait()
+            woken.clear()
+            _take(view, progress, subscription)
+            output.check_reader()
 
-async def _show(view: View, progress: Progress, subscription: Subscription, woken: asyncio.Event) -> None:
-    while True:
-        try:
-            async with asyncio.timeout(_REDRAWN_EVERY_S):
-                await woken.wait()
-        except TimeoutError:
-            pass
-        woken.clear()
-        _take(view, progress, subscription)
-        view.tick()
+    async with asyncio.TaskGroup() as group:
+        showing = group.create_task(show())
+        run = await drive(bus, view.delta)
+        showing.cancel()
+    _take(view, progress, subscription)
+    return run
 
 
 def _take(view: View, progress: Progress, subscription: Subscription) -> None:
@@ -115,9 +111,6 @@ class JsonView:
     def delta(self, delta: Delta) -> None:
         """A reply is told as a whole, with its turn."""
 
-    def tick(self) -> None:
-        """Nothing is drawn over again."""
-
     def close(self) -> None:
         """Each line was written at once."""
 
@@ -145,16 +138,16 @@ class PlainView:
     def delta(self, delta: Delta) -> None:
         """A reply is told as a whole, with its turn."""
 
-    def tick(self) -> None:
-        """What is printed stays."""
-
     def close(self) -> None:
         if self._most_lines is not None and self._lines > self._most_lines:
             self._output.say(f"  … and {self._lines - self._most_lines:,} more lines like these")
 
 
 class TerminalView:
-    """The last steps, the text as it comes and the budget, drawn over and over in the same place."""
+    """The last steps, the text as it comes and the budget, drawn over and over in the same place.
+
+    A thread of rich's draws, so that a terminal that is held up (Ctrl-S) does not hold up the run.
+    """
 
     def __init__(self, output: Output, title: Title, progress: Progress) -> None:
         from rich.live import Live
@@ -162,12 +155,16 @@ class TerminalView:
         self._title = title
         self._progress = progress
         self._columns = lambda: output.console.width
-        self._steps: deque[Step] = deque(maxlen=_STEPS_DRAWN)
+        self._steps: tuple[Step, ...] = ()
         self._tail = ""
         self._turn = -1
-        self._drawn_at = 0.0
         self._live = Live(
-            console=output.console, auto_refresh=False, transient=True, get_renderable=self._drawing
+            console=output.console,
+            refresh_per_second=_DRAWN_PER_SECOND,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            get_renderable=self._drawing,
         )
         self._live.start()
 
@@ -175,18 +172,12 @@ class TerminalView:
         """The title is drawn with the rest."""
 
     def step(self, step: Step) -> None:
-        self._steps.append(step)
+        self._steps = (*self._steps, step)[-_STEPS_DRAWN:]
 
     def delta(self, delta: Delta) -> None:
         if delta.turn != self._turn:
             self._turn, self._tail = delta.turn, ""
         self._tail = (self._tail + delta.text[-_TAIL_CHARS:])[-_TAIL_CHARS:]
-
-    def tick(self) -> None:
-        now = time.monotonic()
-        if now - self._drawn_at >= _DRAWN_AT_MOST_EVERY_S:
-            self._drawn_at = now
-            self._live.refresh()
 
     def close(self) -> None:
         self._live.stop()

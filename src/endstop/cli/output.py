@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from endstop.cli.texts import clean
@@ -43,6 +46,7 @@ class Output:
         is_plain = is_json or os.environ.get("TERM") == "dumb"
         self.is_terminal = sys.stdout.isatty() and not is_plain
         """Whether lines may be drawn over again, and colour used."""
+        self._lines: LineWriter | None = None
 
     @cached_property
     def console(self) -> Console:
@@ -51,13 +55,28 @@ class Output:
 
         return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
 
+    @contextmanager
+    def in_background(self) -> Generator[None]:
+        """Lines are written in a thread of their own meanwhile, and are all written at the end."""
+        self._lines = lines = LineWriter()
+        try:
+            yield
+        finally:
+            self._lines = None
+            lines.close()
+
+    def check_reader(self) -> None:
+        """Raise ``ReaderGone`` if nobody reads what is written in the background."""
+        if self._lines is not None and self._lines.is_reader_gone:
+            raise ReaderGone
+
     def document(self, value: object) -> None:
         """The one JSON document of a command."""
-        _write(json.dumps(value, indent=2))
+        self._write(json.dumps(value, indent=2))
 
     def json_line(self, value: Mapping[str, object]) -> None:
         """One of several JSON lines, at once."""
-        _write(json.dumps(value))
+        self._write(json.dumps(value))
 
     def say(self, text: str = "", style: str = "", *, is_cut: bool = False) -> None:
         """Lines for people; ``is_cut`` where a terminal ends. They are not printed under ``--json``."""
@@ -69,7 +88,7 @@ class Output:
             overflow = "ellipsis" if is_cut else "fold"
             self.console.print(Text(clean(text), style=style), no_wrap=is_cut, overflow=overflow)
         else:
-            _write(clean(text))
+            self._write(clean(text))
 
     def draw(self, drawing: RenderableType) -> None:
         """Something that only a terminal can show."""
@@ -102,6 +121,12 @@ class Output:
         for name, text in named:
             self.say(f"{indent}{name.ljust(width)}  {text}")
 
+    def _write(self, line: str) -> None:
+        if self._lines is None:
+            _write_now(line)
+        else:
+            self._lines.put(line)
+
     def _drawn_pairs(self, named: Sequence[tuple[str, str]], indent: str) -> None:
         from rich.table import Table
         from rich.text import Text
@@ -121,7 +146,33 @@ class Output:
             self.say()
 
 
-def _write(line: str) -> None:
+class LineWriter:
+    """Writes lines in a thread: a reader who is slow must not hold up the clock that ends a run in time."""
+
+    def __init__(self) -> None:
+        self.is_reader_gone = False
+        self._queue: SimpleQueue[str | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def put(self, line: str) -> None:
+        self._queue.put(line)
+
+    def close(self) -> None:
+        """Wait until all is written."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (line := self._queue.get()) is not None:
+            try:
+                _write_now(line)
+            except ReaderGone:
+                self.is_reader_gone = True
+                return
+
+
+def _write_now(line: str) -> None:
     """One line, at once: whoever reads it may be watching."""
     try:
         sys.stdout.write(line + "\n")

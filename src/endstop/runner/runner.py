@@ -257,6 +257,7 @@ class Runner:
         stored = await store.run(run_id)
         self._require_unowned(stored, takes_over=takes_over)
         facts = await store.record(run_id)
+        self._tasks.pop(run_id, None)
         agent = agent or self._agents.get(run_id) or self._made_anew(facts)
         recorder = reopened(facts, agent)
         require_price(agent)
@@ -322,6 +323,7 @@ class Runner:
     async def _read_again(self, run_id: str) -> Recorder:
         """The record of a run that nobody drives here, judged by detectors of its own if it had some."""
         facts = await self._require_store(run_id).record(run_id)
+        self._tasks.pop(run_id, None)  # what came of it is not the last word any more
         agent = self._agents.get(run_id)
         if agent is None and getattr(facts[0].payload, "detectors", None) is not None:
             agent = self._made_anew(facts)
