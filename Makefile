@@ -67,9 +67,11 @@ bench-detectors: setup ## detectors on a labelled corpus: make bench-detectors C
 
 docs: setup ## write the generated pages anew
 	$(BIN)/python scripts/guarantees.py
+	$(BIN)/python scripts/help_pages.py
 
 docs-check: setup ## the generated pages are as they would be written
 	$(BIN)/python scripts/guarantees.py --check
+	$(BIN)/python scripts/help_pages.py --check
 
 format: setup ## format the code
 	$(BIN)/ruff format .

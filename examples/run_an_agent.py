@@ -1,7 +1,7 @@
 """An agent under a budget: a model, a tool, limits. One that finishes, one that is stopped, and why.
 
 The models are stand-ins that follow a script, so that this runs without a key. With one, write
-model="anthropic:claude-sonnet-4-5" in their place, and leave the store out to keep the record on disk.
+model="anthropic:claude-sonnet-5" in their place, and leave the store out to keep the record on disk.
 
 Run it: python examples/run_an_agent.py
 """

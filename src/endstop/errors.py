@@ -58,11 +58,11 @@ class EndstopError(Exception):
         self.what = what
         self.allowed = allowed
         self.to_do = to_do
-        parts = [what.rstrip(".") + "."]
+        parts = [_sentence(what)]
         if allowed:
-            parts.append(f"Allowed: {allowed.rstrip('.')}.")
+            parts.append(f"Allowed: {_sentence(allowed)}")
         if to_do:
-            parts.append(to_do.rstrip(".") + ".")
+            parts.append(_sentence(to_do))
         super().__init__(" ".join(parts))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -315,6 +315,11 @@ class EscalationError(EndstopError):
             f"{limit}; its handler failed with {cause(error)}",
             to_do="The run has ended at its limit all the same; mend the handler, then decide its review",
         )
+
+
+def _sentence(text: str) -> str:
+    """``text`` with one mark at its end."""
+    return text if text.endswith(("?", "!")) else text.rstrip(".") + "."
 
 
 def _rebuilt(kind: type[EndstopError], args: tuple[object, ...], fields: dict[str, object]) -> EndstopError:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +36,27 @@ def with_tools_of_its_own(home: Path) -> str:
     """A run that only the program that made it can go on with: under review, with somebody's tool."""
     agent = replace(demo_agent("ignores_last_turn"), name="somebody's", on_limit=OnLimit.REVIEW)
     return run_of(home, agent)
+
+
+def left_open_by_its_tool(home: Path) -> None:
+    """A run of somebody's own program, whose tool killed the process in the middle of its call."""
+    code = f"import pathlib, cli_runs; cli_runs.run_with_deadly_tool(pathlib.Path({str(home)!r}))"
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def run_with_deadly_tool(home: Path) -> None:
+    run_of(home, Agent(name="doomed", model=ScriptedModel(calls("die")), tools=(_Die(),)))
+
+
+class _Die:
+    spec = ToolSpec(name="die", description="Dies.", parameters={"type": "object", "properties": {}})
+    traits = ToolTraits(changes_something=True)
+
+    async def call(self, arguments: str, context: ToolContext) -> ToolResult:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ToolResult(text="never")
 
 
 def of_unknown_price(home: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,29 @@ def test_doctor_names_what_is_broken_and_what_to_do(
     assert all(one["to_do"] for one in broken)
     assert "secret" not in done.out
     assert "Something is broken" in endstop("doctor", **environ).out
+
+
+def test_doctor_tells_which_extra_is_not_installed(endstop: Endstop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    done = endstop("doctor")
+    assert done.code == 0
+    assert "pip install 'endstop[local]'" in done.out
+
+
+def test_doctor_in_a_folder_that_is_gone(
+    endstop: Endstop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    told = {one["name"]: one for one in endstop("doctor", "--json").json["checks"]}
+    assert told["project folder"]["state"] == "broken"
+
+
+def test_doctor_knows_a_database_in_memory(endstop: Endstop) -> None:
+    done = endstop("doctor", ENDSTOP_DATABASE_URL="sqlite://")
+    assert (done.code, "Kept in memory" in done.out) == (0, True)
 
 
 def test_doctor_never_shows_a_key(endstop: Endstop) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli_program import COMMAND, environment, in_process_of_its_own, line_with, started
+from cli_runs import left_open_by_its_tool
 
 COMMANDS = (
     *("demo", "runs", "show", "explain", "resume", "cancel", "review", "audit", "bound", "doctor"),
@@ -36,7 +37,7 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stderr.split()}
-    assert not loaded & {"sqlalchemy", "alembic", "pydantic_ai", "mcp", "psycopg", "sqlite3", "genai_prices"}
+    assert not loaded & {"sqlalchemy", "alembic", "pydantic_ai", "mcp", "psycopg", "genai_prices", "rich"}
     assert "endstop.app" not in done.stderr.split()
 
 
@@ -114,7 +115,7 @@ def test_a_demo_that_was_killed_is_left_open_and_goes_on(home: Path) -> None:
 @pytest.mark.guarantee("H5")
 def test_all_runs_left_open_go_on_together(home: Path) -> None:
     for _ in range(2):
-        process = started(home, "demo", "hangs_mid_stream", "--seconds", "2.5")
+        process = started(home, "demo", "hangs_mid_stream", "--seconds", "1.5")
         line_with(process, "[1/1]")
         _wait_for_turn(home)
         process.kill()
@@ -162,9 +163,11 @@ def test_a_run_of_another_process_is_followed_refused_to_others_and_cancelled(ho
 
 
 def test_cancel_after_the_turn_waits_for_it_and_says_so(home: Path) -> None:
-    process = started(home, "demo", "tool_hangs", "--seconds", "4")
+    process = started(home, "demo", "tool_hangs", "--seconds", "6")
     line_with(process, "[1/1]")
     _wait_for_turn(home)
+    asked = in_process_of_its_own(home, "cancel", "last", "--after-turn", "--wait", "0")
+    assert (asked.code, "was asked to end, and has not yet" in asked.out) == (3, True)
     done = in_process_of_its_own(home, "cancel", "last", "--after-turn")
     process.communicate(timeout=10)
     assert done.code == 0
@@ -192,6 +195,34 @@ def test_two_demos_at_once_do_not_disturb_each_other(home: Path) -> None:
         assert (process.returncode, err) == (0, "")
         assert "every run ended: 3 of 3" in out
     assert len(in_process_of_its_own(home, "runs", "--json").json) == 6
+
+
+@pytest.mark.parametrize("where", ["/dev/full", "&-"])
+def test_an_output_that_takes_nothing_is_said_or_does_not_matter(gallery: Path, where: str) -> None:
+    line = f"{' '.join(COMMAND)} runs >{where}"
+    done = subprocess.run(
+        ["bash", "-c", line], env=environment(gallery), capture_output=True, text=True, check=False
+    )
+    if where == "/dev/full":
+        assert (done.returncode, "could not be written: No space left" in done.stderr) == (1, True)
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_cannot_be_made_anew_here_keeps_nobody_else_from_going_on(home: Path) -> None:
+    left_open_by_its_tool(home)
+    done = in_process_of_its_own(home, "resume", "--all")
+    assert done.code == 2
+    assert "Resume it from the program that started it" in done.err
+
+
+@pytest.mark.guarantee("H4")
+def test_the_same_commands_work_on_postgresql(home: Path, postgres_url: str) -> None:
+    environ = {"ENDSTOP_DATABASE_URL": postgres_url}
+    assert in_process_of_its_own(home, "demo", "repeats_call", env=environ).code == 0
+    assert in_process_of_its_own(home, "settings", "set", "max_iterations=5", env=environ).code == 0
+    assert in_process_of_its_own(home, "audit", "last", env=environ).code == 0
+    assert "PostgreSQL" in in_process_of_its_own(home, "doctor", env=environ).out
 
 
 @pytest.mark.parametrize("command", ["runs", "demo recovers repeats_call runaway", "show last --all"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,17 @@ def test_runs_says_how_to_begin_when_there_is_none(endstop: Endstop) -> None:
     assert (done.code, done.out) == (0, "No run yet. Start some with: endstop demo\n")
     assert endstop("runs", "--json").json == []
     assert endstop("runs", "--open").out == "No such run.\n"
+
+
+def test_demo_lists_what_there_is_and_runs_none(endstop: Endstop, home: Path) -> None:
+    assert "repeats_call" in endstop("demo", "--list").out
+    listed = endstop("demo", "--list", "--json").json
+    assert {"name": "runaway", "does": "Makes a new tool call each turn, for ever."} in listed
+    assert not home.exists()
+
+
+def test_the_version_is_told(endstop: Endstop) -> None:
+    assert endstop("--version").out == f"endstop {version('endstop')}\n"
 
 
 def test_runs_lists_the_newest_first_with_what_they_used_and_how_they_ended(in_gallery: Endstop) -> None:

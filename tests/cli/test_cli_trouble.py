@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from pathlib import Path
 
 import pytest
 from cli_program import Endstop
 
+from endstop.app import open_app, read_config
+from endstop.cli import program
+from endstop.cli.demo import verdict
+from endstop.cli.ending import code_of, rule_shown
 from endstop.cli.errors import exit_code_of, fault, tell
-from endstop.cli.output import Column, fitted
+from endstop.cli.output import Column, Output, fitted
+from endstop.cli.resume import tell_left_open
 from endstop.cli.texts import clean, count, one_line
 from endstop.errors import GrantRefusedError, RecordTakenError, StoreError
+from endstop.kernel.outcome import (
+    Abandoned,
+    AwaitingUser,
+    Cancelled,
+    Completed,
+    Failed,
+    Outcome,
+    Stopped,
+    StopReason,
+    StopRule,
+    UnderReview,
+)
+from endstop.kernel.review import Review
+from endstop.runner import Run
 
 
 @pytest.mark.guarantee("I7")
@@ -92,11 +112,71 @@ def test_a_place_where_nothing_can_be_kept(endstop: Endstop, environ: dict[str, 
     assert "secret" not in done.err
 
 
+@pytest.mark.parametrize("command", ["runs", "doctor"])
+def test_a_home_folder_of_somebody_who_is_not_there(endstop: Endstop, command: str) -> None:
+    done = endstop(command, ENDSTOP_HOME="~nobody-of-that-name/x")
+    assert (done.code, "ENDSTOP_HOME" in done.err) == (2, True)
+
+
+def test_an_interrupt_that_came_too_early_or_too_late_says_so(
+    endstop: Endstop, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert endstop("demo", "recovers").code == 0
+    run = endstop("runs", "--json").json[0]["run"]
+
+    async def told(run_id: str) -> None:
+        async with open_app(read_config({"ENDSTOP_HOME": str(home)})) as app:
+            await tell_left_open(app, Output(is_json=False), run_id)
+
+    asyncio.run(told("run_nope"))
+    assert "before the run began" in capsys.readouterr().out
+    asyncio.run(told(run))
+    assert "had just ended" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("outcome", "rule", "code"),
+    [
+        (None, "left open", 6),
+        (Completed(answer="yes"), "finished", 0),
+        (Completed(answer="yes", warnings=("Late.",)), "finished, with a warning", 3),
+        (Abandoned(reason="no"), "abandoned", 4),
+        (Cancelled(by="ann"), "cancelled by ann", 4),
+        (Failed(code="model_access", message="no"), "failed: model access", 1),
+        (Stopped(reason=StopReason(rule=StopRule.NO_PROGRESS, message="no")), "no progress", 5),
+        (UnderReview(review=Review(id="1", why="why")), "paused for review", 6),
+        (AwaitingUser(question="what?"), "waits for an answer", 6),
+    ],
+)
+@pytest.mark.guarantee("J1")
+def test_every_outcome_has_its_words_and_its_exit_code(outcome: Outcome | None, rule: str, code: int) -> None:
+    assert rule_shown(Run(id="run_1", outcome=outcome, facts=())) == rule
+    assert code_of(outcome) == code
+
+
 def test_what_nobody_foresaw_is_said_in_words_too(capsys: pytest.CaptureFixture[str]) -> None:
     tell(fault(ZeroDivisionError("by zero")), is_json=False)
     told = capsys.readouterr().err
     assert "ZeroDivisionError: by zero" in told
     assert "ENDSTOP_DEBUG=1" in told
+
+
+def test_a_fault_of_our_own_ends_a_command_in_words_and_with_a_traceback_only_when_asked_for(
+    endstop: Endstop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(program, "_app", fail)
+    done = endstop("runs")
+    assert (done.code, "ZeroDivisionError" in done.err) == (1, True)
+    with pytest.raises(ZeroDivisionError):
+        endstop("runs", ENDSTOP_DEBUG="1")
+
+
+def test_the_gallery_says_so_when_something_did_not_hold() -> None:
+    assert verdict(2, 2, [], []) == "every run ended: 2 of 2, inside its budget, audits hold"
+    assert verdict(1, 2, ["a"], ["b"]) == "runs that ended: 1 of 2; past their budget: a; audit broken: b"
 
 
 def test_refusals_and_failures_have_codes_of_their_own() -> None:

@@ -16,6 +16,23 @@ EXAMPLES = {
         "what is left: 14,050 tokens and 8 turns",
     ),
     "own_policy.py": ("half the money is gone and nothing was found", "turns: 5/30"),
+    "run_an_agent.py": (
+        "diligent: Logins use session cookies, and a session lasts a week.",
+        "stuck: forced to complete: search_docs was called 3 times in a row",
+        "turn 1, call t1_1: search_docs",
+        "The audit holds.",
+    ),
+    "review_and_resume.py": (
+        "The run is paused for review: Iteration limit reached (4/4).",
+        "The run is completed, after 8 turns: It is about logging in.",
+        "holds  replaying the record gives the same verdicts",
+    ),
+    "own_tool_and_model.py": (
+        "timed_out: Timed out: no result within 0.2 s",
+        "completed | Done: sent 19 characters to ann@example.com.",
+        "1 letter sent, 2 tries, 3 turns",
+        "The audit holds.",
+    ),
     "replay_and_audit.py": ("Resumed with every counter as it stood: 3 turns, $0.006.", "holds"),
 }
 

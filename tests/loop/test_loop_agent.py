@@ -43,7 +43,7 @@ def test_what_an_agent_cannot_be_made_of_is_refused_by_name(wrong: dict[str, Any
 
 def test_on_limit_takes_its_words_and_no_others() -> None:
     assert Agent(model=MODEL, on_limit=cast("OnLimit", "review")).on_limit is OnLimit.REVIEW
-    with pytest.raises(ValueError, match="explode"):
+    with pytest.raises(InvalidValueError, match="finish or review"):
         Agent(model=MODEL, on_limit=cast("OnLimit", "explode"))
 
 

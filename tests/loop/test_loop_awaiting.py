@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from loop_words import AttentiveModel, agent, of, results, run, runner
 
+from endstop.errors import RunStateError
 from endstop.events.facts import UserAwaited
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.escalation import Escalation
@@ -47,6 +48,9 @@ async def test_at_its_hard_limit_an_agent_that_has_told_the_user_awaits_the_user
     limit = await home.resume(first.id, answer="Yes.")
     assert limit.outcome == AwaitingUser(question="Shall I go on?")
     assert limit.usage.turns == 3
+    assert (await home.wait(first.id)).outcome == limit.outcome
+    with pytest.raises(RunStateError, match=r"waits for the user: Shall I go on\?"):
+        await home.resume(first.id)
     again = await home.resume(first.id, answer="Take two more.", grant=Grant(turns=2, by="ada", why="ok"))
     assert again.usage.turns == 5
     assert again.outcome == AwaitingUser(question="Shall I go on?")

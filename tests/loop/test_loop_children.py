@@ -12,9 +12,9 @@ from endstop.errors import ModelAccessError
 from endstop.kernel.budget import Budget
 from endstop.kernel.observation import CallSettled, ScopeEnded, ScopeOpened, TurnStarted
 from endstop.kernel.outcome import Cancelled, Completed, Failed, Forced, Outcome, StopRule
-from endstop.loop import Agent
+from endstop.loop import Agent, Delta
 from endstop.ports import Tool, ToolContext
-from endstop.testing import Runaway, ScriptedModel, calls, echo_tool, fails, reply, says
+from endstop.testing import MemoryStore, Runaway, ScriptedModel, calls, echo_tool, fails, reply, says
 from endstop.testing.adversaries.calls import OnlyProse
 from endstop.testing.adversaries.streams import Hangs
 from endstop.tools import tool
@@ -210,14 +210,65 @@ async def test_cancelling_a_run_ends_its_child_with_its_text_kept() -> None:
     child = agent(Hangs(pieces=2), budget=Budget(seconds=50))
     home = runner()
     shown = asyncio.Event()
-    run_id = await home.start(
-        agent(ScriptedModel(calls("delegate")), delegate_to(child, outcomes)),
-        "Go.",
-        listener=lambda delta: shown.set(),
-    )
+
+    def listen(delta: Delta) -> None:
+        shown.set()
+
+    above = agent(ScriptedModel(calls("delegate")), delegate_to(child, outcomes))
+    run_id = await home.start(above, "Go.", listener=listen)
     await shown.wait()
     assert await home.cancel(run_id, by="me")
     done = await home.wait(run_id)
     assert isinstance(done.outcome, Cancelled)
     assert of(done.facts, ScopeEnded)
     assert done.audit(), str(done.audit())
+
+
+@pytest.mark.guarantee("H5", "A7")
+@pytest.mark.parametrize("is_taken_over", [True, False])
+async def test_a_sub_agent_under_way_when_its_process_stops_is_closed_and_the_run_goes_on(
+    is_taken_over: bool,
+) -> None:
+    outcomes: list[Outcome] = []
+    store = MemoryStore()
+    grandchild = agent(Hangs(pieces=2), budget=Budget(seconds=50))
+    child = agent(ScriptedModel(calls("delegate")), delegate_to(grandchild, outcomes))
+    above = agent(ScriptedModel(calls("delegate")), delegate_to(child, outcomes))
+    shown = asyncio.Event()
+
+    def listen(delta: Delta) -> None:
+        shown.set()
+
+    first = asyncio.create_task(runner(store).run(above, "Go.", run_id="r", listener=listen))
+    await shown.wait()
+    if not is_taken_over:
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+    done = await runner(store).resume("r", agent=agent(ScriptedModel("On.")), takes_over=is_taken_over)
+    assert done.outcome == Completed(answer="On.")
+    assert len(of(done.facts, ScopeEnded)) == 2
+    assert done.audit(), str(done.audit())
+    if is_taken_over:
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        assert len(await store.record("r")) == len(done.facts)
+
+
+async def test_a_sub_agent_that_its_tool_did_not_wait_for_ends_with_the_run() -> None:
+    strays: list[asyncio.Task[Outcome]] = []
+    child = agent(Hangs(pieces=2), budget=Budget(seconds=50))
+
+    @tool
+    async def scatter(context: ToolContext) -> str:
+        assert context.run_child is not None
+        strays.append(asyncio.ensure_future(context.run_child(child, "Dig.")))
+        await asyncio.sleep(0.01)
+        return "It will see to itself."
+
+    done = await run(agent(ScriptedModel(calls("scatter"), "Done."), scatter))
+    assert done.outcome == Completed(answer="Done.")
+    assert len(of(done.facts, ScopeEnded)) == 1
+    await asyncio.wait(strays, timeout=1)
+    assert all(stray.done() and stray.exception() for stray in strays)

@@ -38,6 +38,14 @@ def raises(*_: object) -> Any:
     raise ZeroDivisionError("a policy with a bug")
 
 
+def answers_nonsense(*_: object) -> Any:
+    return 42
+
+
+def goes_on(*_: object) -> Any:
+    return True, "on and on"
+
+
 def after_one_turn(answer: object) -> Callable[..., Any]:
     def should_continue(self: object, state: AgentState) -> Any:
         if not state.turn:
@@ -56,7 +64,7 @@ def after_one_turn(answer: object) -> Callable[..., Any]:
         ("loop-no-reason", {"should_continue": after_one_turn((False, ""))}),
         ("loop-none", {"should_continue": after_one_turn(None)}),
         ("loop-result-raises", {"on_tool_result": raises}),
-        ("loop-result-nonsense", {"on_tool_result": lambda self, state, result: 42}),
+        ("loop-result-nonsense", {"on_tool_result": answers_nonsense}),
     ],
 )
 async def test_a_policy_that_raises_or_answers_nonsense_ends_the_run_with_its_work_saved(
@@ -79,7 +87,7 @@ async def test_a_policy_can_end_a_run_in_its_own_words() -> None:
 
 @pytest.mark.guarantee("F3", "E11")
 async def test_a_policy_that_always_goes_on_cannot_pass_a_limit() -> None:
-    name = policy("loop-never-enough", should_continue=lambda self, state: (True, "on and on"))
+    name = policy("loop-never-enough", should_continue=goes_on)
     done = await run(agent(Runaway(), echo_tool(), policy=name, budget=Budget(turns=4)))
     assert done.usage.turns == 4
     assert isinstance(done.outcome, Forced)

@@ -22,7 +22,7 @@ from endstop.kernel.budget import Budget
 from endstop.kernel.observation import AssistantSaid
 from endstop.kernel.outcome import Completed, Failed, Forced, StopRule
 from endstop.loop import Retries
-from endstop.ports import ModelRequest, Piece, TextPiece
+from endstop.ports import Model, ModelRequest, Piece, TextPiece
 from endstop.testing import MemoryStore, ScriptedModel, calls, echo_tool, fails, reply
 from endstop.testing.adversaries.errors import Catastrophe
 from endstop.testing.adversaries.streams import NoStream, StreamsGarbage
@@ -126,7 +126,7 @@ async def test_a_stream_that_ends_without_an_end_has_broken_off() -> None:
 
 
 @pytest.mark.parametrize("model", [NoStream(), StreamsGarbage()], ids=["no stream", "garbage"])
-async def test_a_model_that_is_none_fails_the_run(model: CountedModel) -> None:
+async def test_a_model_that_is_none_fails_the_run(model: Model) -> None:
     done = await run(agent(model))
     assert isinstance(done.outcome, Failed)
     assert done.outcome.code == "model_failed"

@@ -30,9 +30,9 @@ def test_the_built_in_model_has_two_names(name: str) -> None:
 def test_a_provider_model_keeps_the_name_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-not-a-key")
 
-    model = make_model("anthropic:claude-sonnet-4-5")
+    model = make_model("anthropic:claude-sonnet-5")
 
-    assert model.name == "anthropic:claude-sonnet-4-5"
+    assert model.name == "anthropic:claude-sonnet-5"
     assert isinstance(model, Model)
 
 
@@ -51,7 +51,7 @@ def test_a_name_that_stands_for_nothing_is_refused_with_examples(name: str) -> N
 @pytest.mark.parametrize(
     ("misspelt", "meant"),
     [
-        ("antropic:claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"),
+        ("antropic:claude-sonnet-5", "anthropic:claude-sonnet-5"),
         ("opneai:gpt-4o", "openai:gpt-4o"),
         ("Groq:llama", "groq:llama"),
         ("extractiv", "extractive"),
@@ -69,7 +69,7 @@ def test_a_misspelt_name_gets_a_suggestion(misspelt: str, meant: str) -> None:
     ("name", "variable"),
     [
         ("openai:gpt-4o", "OPENAI_API_KEY"),
-        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("anthropic:claude-sonnet-5", "ANTHROPIC_API_KEY"),
         ("groq:llama", "GROQ_API_KEY"),
     ],
 )

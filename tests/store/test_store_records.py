@@ -179,7 +179,10 @@ async def test_a_run_that_has_ended_cannot_be_begun_again(store: Store) -> None:
     assert (await store.run("run-1")).ending == "completed"
 
 
-async def test_a_number_that_is_taken_is_refused_even_where_the_index_lags_behind(store: Store) -> None:
+async def test_a_number_that_is_taken_is_refused_even_where_the_index_lags_behind(
+    database_url: str,  # of a database: what is kept in memory has no index that could lag behind
+    store: Store,
+) -> None:
     await store.append(begun())
     assert isinstance(store, SqlStore)
     await store._writer.do(  # pyright: ignore[reportPrivateUsage] - as nobody should

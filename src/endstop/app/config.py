@@ -30,13 +30,26 @@ class Config:
 def read_config(environ: Mapping[str, str] | None = None) -> Config:
     """The configuration, from ENDSTOP_HOME, ENDSTOP_DATABASE_URL, ENDSTOP_MODEL and ENDSTOP_USER."""
     environ = os.environ if environ is None else environ
-    home = Path(environ.get("ENDSTOP_HOME") or _data_home(environ) / "endstop").expanduser()
+    home = _home(environ)
     return Config(
         home=home,
         database_url=environ.get("ENDSTOP_DATABASE_URL") or f"sqlite:///{(home / 'endstop.db').absolute()}",
         model=environ.get("ENDSTOP_MODEL") or DEFAULT_MODEL,
         user=environ.get("ENDSTOP_USER") or "me",
     )
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    given = environ.get("ENDSTOP_HOME")
+    try:
+        return Path(given or _data_home(environ) / "endstop").expanduser()
+    except RuntimeError:  # nobody knows the home folder of this user, or of the one it names
+        raise InvalidValueError(
+            "ENDSTOP_HOME",
+            given or "",
+            allowed="the path of a folder",
+            to_do="Set ENDSTOP_HOME to a folder, by its whole path",
+        ) from None
 
 
 def _data_home(environ: Mapping[str, str]) -> Path:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from endstop.app import App
     from endstop.ports import StoredRun
 
-_WAITS_S = 10.0
 _LOOKS_EVERY_S = 0.1
 _SAYS_SO_AFTER_S = 1.0
 
@@ -26,11 +25,14 @@ def cancel(
     after_turn: Annotated[
         bool, typer.Option("--after-turn", help="Let it finish the turn under way first.")
     ] = False,
+    wait_s: Annotated[
+        float, typer.Option("--wait", metavar="S", min=0, max=3600, help="How long to wait for its end.")
+    ] = 10,
     is_json: Json = False,
 ) -> None:
     """End a run now, or after its turn. What it gathered is kept.
 
-    Works on runs of other processes: their process is asked, and this waits up to ten seconds for it.
+    Works on runs of other processes: their process is asked, and this waits a while for it.
 
     \b
     Examples:
@@ -48,13 +50,15 @@ def cancel(
 
         stored = await find_run(app.store, run)
         is_done = await app.runner.cancel(stored.run_id, by=app.config.user, after_turn=after_turn)
-        stored = await (app.store.run(stored.run_id) if is_done else _waited_for(app, output, stored.run_id))
+        stored = await (
+            app.store.run(stored.run_id) if is_done else _waited_for(app, output, stored.run_id, wait_s)
+        )
         return _tell(output, stored, has_ended=stored.phase is RunPhase.ENDED)
 
     with_app(work, is_json=is_json)
 
 
-async def _waited_for(app: App, output: Output, run_id: str) -> StoredRun:
+async def _waited_for(app: App, output: Output, run_id: str, wait_s: float) -> StoredRun:
     """Wait until the process that works on a run has ended it, or for as long as one likes to wait."""
     from endstop.kernel.review import RunPhase
 
@@ -63,7 +67,7 @@ async def _waited_for(app: App, output: Output, run_id: str) -> StoredRun:
     while True:
         stored = await app.store.run(run_id)
         waited_s = time.monotonic() - asked_at
-        if stored.phase is RunPhase.ENDED or waited_s >= _WAITS_S:
+        if stored.phase is RunPhase.ENDED or waited_s >= wait_s:
             return stored
         if not has_said_so and waited_s >= _SAYS_SO_AFTER_S:
             has_said_so = True

@@ -156,13 +156,14 @@ def _tell_all(output: Output, results: Sequence[tuple[str, Run, Audit]]) -> int:
         output.table(_COLUMNS, [_row(*result) for result in results])
         output.say()
         output.say(
-            _verdict(len(ended), len(results), over, broken), style="bold green" if holds else "bold red"
+            verdict(len(ended), len(results), over, broken), style="bold green" if holds else "bold red"
         )
         output.say(f"Why did it stop? endstop explain {results[-1][1].id}")
     return 0 if holds else 1
 
 
-def _verdict(ended: int, total: int, over: Sequence[str], broken: Sequence[str]) -> str:
+def verdict(ended: int, total: int, over: Sequence[str], broken: Sequence[str]) -> str:
+    """What the whole gallery came to, in a line."""
     if ended == total and not over and not broken:
         return f"every run ended: {ended} of {total}, inside its budget, audits hold"
     parts = [f"runs that ended: {ended} of {total}"]

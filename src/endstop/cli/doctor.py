@@ -25,7 +25,7 @@ def doctor(is_json: Json = False) -> None:
     Examples:
       endstop doctor
       endstop doctor --json
-      ENDSTOP_MODEL=anthropic:claude-sonnet-4-5 endstop doctor
+      ENDSTOP_MODEL=anthropic:claude-sonnet-5 endstop doctor
 
     Exit code 0 if Endstop can be used as it is configured, 1 if something is broken.
 

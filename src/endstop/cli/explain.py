@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from endstop.cli.options import Json, RunName
 from endstop.cli.output import Output
 from endstop.cli.running import with_app
+from endstop.cli.standing import Standing, next_step, standing
 
 if TYPE_CHECKING:
     from endstop.app import App
-    from endstop.cli.standing import Standing
     from endstop.events.explain import Explanation
     from endstop.ports import StoredRun
 
@@ -28,7 +28,6 @@ def explain(run: RunName, is_json: Json = False) -> None:
 
     async def work(app: App, output: Output) -> int:
         from endstop.cli.naming import find_run
-        from endstop.cli.standing import standing
         from endstop.events.explain import explain as explain_record
 
         stored = await find_run(app.store, run)
@@ -46,16 +45,14 @@ def explain(run: RunName, is_json: Json = False) -> None:
 
 def _next(stored: StoredRun, stands: Standing) -> list[str]:
     from endstop.app.gallery import DEMO
-    from endstop.cli.standing import Standing as States
-    from endstop.cli.standing import next_step
 
     run_id = stored.run_id
     match stands:
-        case States.ENDED:
+        case Standing.ENDED:
             again = f"endstop demo {stored.agent.removeprefix(DEMO)}" if stored.agent.startswith(DEMO) else ""
             commands = (f"endstop show {run_id}", f"endstop audit {run_id}", again)
             return [command for command in commands if command]
-        case States.WAITS_FOR_REVIEW:
+        case Standing.WAITS_FOR_REVIEW:
             approve = f"endstop review {run_id} approve --turns 10 --resume"
             return [next_step(run_id, stands), approve, f"endstop cancel {run_id}"]
         case _:
@@ -72,17 +69,15 @@ def _document(
         "why": told.why,
         "evidence": list(told.evidence),
         "spent": list(told.spent),
-        "kept": told.kept,
-        "to_do": told.to_do,
+        "kept": told.kept.removeprefix("Kept: "),
+        "to_do": told.to_do.removeprefix("What to do: "),
         "next": commands,
     }
 
 
 def _tell(output: Output, stands: Standing, told: Explanation, commands: list[str]) -> None:
-    from endstop.cli.standing import Standing as States
-
     output.say(told.headline, style="bold")
-    if stands is States.LEFT_OPEN:
+    if stands is Standing.LEFT_OPEN:
         output.say("The process that worked on it is gone; everything up to then is saved.")
     else:
         output.say(told.why)

@@ -67,7 +67,7 @@ async def _driven(output: Output, view: View, progress: Progress, drive: Drive) 
             await woken.wait()
             woken.clear()
             _take(view, progress, subscription)
-            output.check_reader()
+            output.check()
 
     async with asyncio.TaskGroup() as group:
         showing = group.create_task(show())

@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from endstop.cli.texts import clean
+from endstop.errors import EndstopError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -26,6 +27,12 @@ _SMALLEST = 8
 
 class ReaderGone(Exception):  # noqa: N818 - not an error: somebody has read enough
     """Whoever read our output reads no more, as in ``endstop runs | head -1``."""
+
+
+class OutputError(EndstopError):
+    """The output cannot be written: the disk is full, the file is gone."""
+
+    code = "output_failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +71,12 @@ class Output:
         finally:
             self._lines = None
             lines.close()
+        lines.check()
 
-    def check_reader(self) -> None:
-        """Raise ``ReaderGone`` if nobody reads what is written in the background."""
-        if self._lines is not None and self._lines.is_reader_gone:
-            raise ReaderGone
+    def check(self) -> None:
+        """Raise what went wrong in the background, such as ``ReaderGone``."""
+        if self._lines is not None:
+            self._lines.check()
 
     def document(self, value: object) -> None:
         """The one JSON document of a command."""
@@ -150,13 +158,18 @@ class LineWriter:
     """Writes lines in a thread: a reader who is slow must not hold up the clock that ends a run in time."""
 
     def __init__(self) -> None:
-        self.is_reader_gone = False
+        self._failure: Exception | None = None
         self._queue: SimpleQueue[str | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def put(self, line: str) -> None:
         self._queue.put(line)
+
+    def check(self) -> None:
+        """Raise what went wrong, if something did."""
+        if self._failure is not None:
+            raise self._failure
 
     def close(self) -> None:
         """Wait until all is written."""
@@ -167,8 +180,8 @@ class LineWriter:
         while (line := self._queue.get()) is not None:
             try:
                 _write_now(line)
-            except ReaderGone:
-                self.is_reader_gone = True
+            except (ReaderGone, OutputError) as failure:
+                self._failure = failure
                 return
 
 
@@ -179,6 +192,11 @@ def _write_now(line: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         raise ReaderGone from None
+    except OSError as error:
+        raise OutputError(
+            f"What was to be printed could not be written: {error.strerror}",
+            to_do="Make room where the output goes, or send it elsewhere",
+        ) from None
 
 
 def fitted(widths: Sequence[int], columns: Sequence[Column], most: int) -> list[int]:

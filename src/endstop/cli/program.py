@@ -103,17 +103,27 @@ def _endstop(  # pyright: ignore[reportUnusedFunction] - typer calls it
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the program and leave with its exit code. No traceback reaches a user."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure: Any = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")  # what a terminal cannot show must not end a command
+    _make_sure_of_streams()
     try:
         code = _carried_out(given)
-        sys.stdout.flush()
-    except (ReaderGone, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ReaderGone:
         code = BROKEN_PIPE
+    try:
+        sys.stdout.flush()
+    except OSError:  # what could not be written was said; at the exit it would be tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = code or BROKEN_PIPE
     sys.exit(code)
+
+
+def _make_sure_of_streams() -> None:
+    """Neither a stream that is closed nor one that cannot show a letter must end a command."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - it is used until the process ends
+        reconfigure: Any = getattr(getattr(sys, name), "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
 
 
 def _carried_out(given: Sequence[str]) -> int:

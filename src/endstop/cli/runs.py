@@ -9,10 +9,11 @@ import typer
 from endstop.cli.options import Json
 from endstop.cli.output import Column, Output
 from endstop.cli.running import with_app
+from endstop.cli.standing import Standing, next_step, run_json, standing
+from endstop.cli.texts import cost, local_time, one_line
 
 if TYPE_CHECKING:
     from endstop.app import App
-    from endstop.cli.standing import Standing
     from endstop.ports import StoredRun
 
 _COLUMNS = (
@@ -55,7 +56,6 @@ def runs(
 
 async def _list(app: App, output: Output, *, is_open: bool, reviews: bool, limit: int | None) -> int:
     from endstop.cli.naming import all_runs
-    from endstop.cli.standing import Standing, next_step, run_json, standing
     from endstop.kernel.review import RunPhase
 
     phases = (RunPhase.RUNNING, RunPhase.AWAIT_USER, RunPhase.BUDGET_REVIEW) if is_open else ()
@@ -87,8 +87,6 @@ def _nothing(*, is_filtered: bool) -> str:
 
 
 def _row(run: StoredRun, stands: Standing, *, is_terminal: bool) -> tuple[str, ...]:
-    from endstop.cli.texts import cost, local_time, one_line
-
     started = local_time(run.started_at)
     return (
         run.run_id,
@@ -104,12 +102,8 @@ def _row(run: StoredRun, stands: Standing, *, is_terminal: bool) -> tuple[str, .
 
 
 def _how_it_ended(run: StoredRun, stands: Standing) -> str:
-    from endstop.cli.standing import Standing as States
-    from endstop.cli.standing import next_step
-    from endstop.cli.texts import one_line
-
-    if stands is States.ENDED:
+    if stands is Standing.ENDED:
         return one_line(run.ending or "", 60)
-    if stands is States.RUNNING:
+    if stands is Standing.RUNNING:
         return ""
     return f"{stands.value}: {next_step(run.run_id, stands)}"

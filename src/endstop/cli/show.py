@@ -11,12 +11,13 @@ import typer
 from endstop.cli.options import Json, RunName
 from endstop.cli.output import Output
 from endstop.cli.running import with_app
+from endstop.cli.standing import Standing, next_step, run_json, standing
+from endstop.cli.texts import iso, local_time, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from endstop.app import App
-    from endstop.cli.standing import Standing
     from endstop.events.facts import Fact, SourceCited
     from endstop.events.summary import Summary
     from endstop.events.timeline import Moment
@@ -63,7 +64,6 @@ def show(
 
 
 async def _show(app: App, output: Output, stored: StoredRun, *, shows_all: bool) -> int:
-    from endstop.cli.standing import standing
     from endstop.events.summary import summarise
     from endstop.events.timeline import timeline
 
@@ -89,7 +89,6 @@ def _document(
     stored: StoredRun, stands: Standing, summary: Summary, facts: Sequence[Fact], moments: Sequence[Moment]
 ) -> dict[str, object]:
     from endstop.cli.meters import meters_json
-    from endstop.cli.standing import run_json
     from endstop.kernel.outcome import Forced
 
     return {
@@ -106,12 +105,9 @@ def _document(
 
 def _tell_header(output: Output, stored: StoredRun, stands: Standing, summary: Summary) -> None:
     from endstop.cli.meters import drawn_meters, meters_line
-    from endstop.cli.standing import Standing as States
-    from endstop.cli.standing import next_step
-    from endstop.cli.texts import local_time
 
     output.say(stored.run_id, style="bold")
-    next_one = "" if stands is States.ENDED else next_step(stored.run_id, stands)
+    next_one = "" if stands is Standing.ENDED else next_step(stored.run_id, stands)
     output.pairs(
         [
             ("question", stored.question),
@@ -151,7 +147,6 @@ def _tell_timeline(output: Output, moments: Sequence[Moment]) -> None:
 
 
 def _tell_moment(output: Output, moment: Moment) -> None:
-    from endstop.cli.texts import one_line
     from endstop.kernel.ledger import ROOT
 
     where = "" if moment.scope == ROOT else f"[{moment.scope}] "
@@ -188,7 +183,6 @@ def _tell_answer(output: Output, facts: Sequence[Fact], summary: Summary) -> Non
 
 async def _follow(app: App, output: Output, stored: StoredRun) -> int:
     """Print each moment as it comes, until the run has ended, is paused or nobody works on it any more."""
-    from endstop.cli.standing import Standing, next_step, standing
     from endstop.events.timeline import timeline
 
     told = 0
@@ -223,8 +217,6 @@ def _is_telling(moment: Moment) -> bool:
 
 
 def _moment_json(moment: Moment) -> dict[str, object]:
-    from endstop.cli.texts import iso
-
     return {
         "seq": moment.seq,
         "time": iso(moment.time),

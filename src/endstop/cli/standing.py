@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from endstop.cli.texts import iso
 from endstop.kernel.review import RunPhase
-from endstop.ports import StoredRun
+
+if TYPE_CHECKING:
+    from endstop.ports import StoredRun
 
 
 class Standing(StrEnum):

@@ -94,7 +94,7 @@ def _order(record: Sequence[Fact]) -> Check:
     starts = sum(isinstance(fact.payload, RunStarted) for fact in record)
     if not record or starts != 1 or not isinstance(record[0].payload, RunStarted):
         return Check(name=name, holds=False, detail=f"it must begin with run.started, once; found {starts}")
-    return Check(name=name, holds=True, detail=f"{len(record):,} facts")
+    return Check(name=name, holds=True, detail=_counted(len(record), "fact"))
 
 
 def _one_ending(record: Sequence[Fact]) -> Check:
@@ -125,7 +125,7 @@ def _calls_answered(record: Sequence[Fact]) -> Check:
             case _:
                 pass
     problems += [f"{call} has no result" for _, call in unanswered]
-    detail = "; ".join(problems[:5]) if problems else f"{len(answered):,} calls"
+    detail = "; ".join(problems[:5]) if problems else _counted(len(answered), "call")
     return Check(name=name, holds=not problems, detail=detail)
 
 
@@ -166,7 +166,8 @@ def _within_limits(record: Sequence[Fact]) -> Check:
                 return Check(name=name, holds=False, detail=f"{problem} in {scope!r} at fact {fact.seq}")
     used = books[ROOT].used
     detail = (
-        f"{used.turns:,} turns, {used.tokens:,} tokens, {shown(LimitKind.COST_USD, used.cost_usd)} known cost"
+        f"{_counted(used.turns, 'turn')}, {_counted(used.tokens, 'token')}, "
+        f"{shown(LimitKind.COST_USD, used.cost_usd)} known cost"
     )
     return Check(name=name, holds=True, detail=detail)
 
@@ -238,6 +239,10 @@ def _within_time(record: Sequence[Fact]) -> Check:
     if over <= TIME_TOLERANCE_S:
         return Check(name=name, holds=True, detail=f"{summary.usage.seconds:.1f} of {allowed:g} s")
     return Check(name=name, holds=False, detail=f"{over:.1f} s over its {allowed:g} s")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def _same_again(record: Sequence[Fact], detectors: tuple[Detector, ...] | None) -> Check:

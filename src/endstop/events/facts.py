@@ -52,6 +52,10 @@ class RunStarted:
     model: str = ""
     system: str = ""
     tools: tuple[str, ...] = ()
+    on_limit: str = "finish"
+    max_output_tokens: int | None = None
+    own_parts: tuple[str, ...] = ()
+    """What in the agent is somebody's own code, so that nobody else can make it anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

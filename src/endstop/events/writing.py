@@ -13,7 +13,6 @@ from enum import Enum
 from functools import cache
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
-from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -47,9 +46,10 @@ def _dataclass_writer(kind: Any) -> _Writer:
     parts = [f'"is":"{kind.__name__}"'] if kind in _tagged() else []
     parts.extend(f'"{name}":%s' for name in names)
     template = "{" + ",".join(parts) + "}"
-    if len(names) < 2:  # of one name an attrgetter gets no tuple, of none it cannot be made
-        return lambda value: template % tuple([json_text(getattr(value, name)) for name in names])
-    values = attrgetter(*names)
+    # Written out, it reads all fields at once, without looking each up by its name.
+    values: Callable[[Any], tuple[object, ...]] = eval(
+        f"lambda value: ({''.join(f'value.{name}, ' for name in names)})"
+    )
     return lambda value: template % tuple([_WRITERS[type(item)](item) for item in values(value)])
 
 

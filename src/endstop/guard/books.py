@@ -76,9 +76,12 @@ class Books:
         with self.lock:
             return self.enter(make(self.now_s))
 
-    def note(self, note: Note) -> None:
-        with self.lock:
-            self.recorder.note(note, time=self.unix_s)
+    def record(self, payload: Observation | Note) -> None:
+        """Enter an observation, or keep a note. For those who hold the lock."""
+        if isinstance(payload, Observation):
+            self.enter(payload)
+        else:
+            self.recorder.note(payload, time=self.unix_s)
 
     def verdict(self, scope: str) -> Verdict:
         """What the governor says now. Asked again at once, with nothing new observed, it says the same."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from endstop.events.facts import SignalRejected
+from endstop.events.replies import reply_payloads
 from endstop.guard.books import Books
 from endstop.kernel.detectors import RepeatedChunk
-from endstop.kernel.observation import AssistantSaid, ReplyRepeated, SignalGiven
+from endstop.kernel.observation import ReplyRepeated
 from endstop.signals import Signal, SignalStream, parse_reply
 
 
@@ -39,36 +39,13 @@ class Reply:
         self._streamed.clear()
         if reply.signal is not None:
             self.signal = reply.signal
-            self._books.enter(
-                SignalGiven(
-                    at_s=self._books.now_s,
-                    scope=self._scope,
-                    turn=turn,
-                    type=reply.signal.type.value,
-                    confidence=reply.signal.confidence,
-                    reason=reply.signal.reason,
-                    fields=reply.signal.fields,
-                )
-            )
-        for extra in reply.extra:
-            self._rejected(turn, extra.type.value, "one signal too many: the first counts")
-        for malformed in reply.malformed:
-            self._rejected(turn, malformed.text, malformed.problem)
-        self._books.enter(
-            AssistantSaid(
-                at_s=self._books.now_s,
-                scope=self._scope,
-                turn=turn,
-                text=reply.text,
-                is_cut_off=is_cut_off,
-            )
-        )
+        for payload in reply_payloads(
+            reply, at_s=self._books.now_s, scope=self._scope, turn=turn, is_cut_off=is_cut_off
+        ):
+            self._books.record(payload)
         return reply.text
 
     def cut_off(self, turn: int) -> None:
         """The turn is over: what was streamed and never said is kept, as cut off."""
         if self._streamed:
             self.said(turn, is_cut_off=True)
-
-    def _rejected(self, turn: int, text: str, problem: str) -> None:
-        self._books.note(SignalRejected(scope=self._scope, turn=turn, text=text, problem=problem))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
-from operator import attrgetter
 
 from endstop.errors import USE_ALLOWED, InvalidValueError
 from endstop.kernel.evolve import draft_class, quick
@@ -102,7 +101,12 @@ class Amounts:
         return not (self.turns or self.model_calls or self.tokens or self.cost_usd)
 
 
-_READ: dict[LimitKind, Callable[[Amounts], Number]] = {kind: attrgetter(kind.value) for kind in SPENT_KINDS}
+_READ: dict[LimitKind, Callable[[Amounts], Number]] = {
+    LimitKind.TURNS: lambda amounts: amounts.turns,
+    LimitKind.MODEL_CALLS: lambda amounts: amounts.model_calls,
+    LimitKind.TOKENS: lambda amounts: amounts.tokens,
+    LimitKind.COST_USD: lambda amounts: amounts.cost_usd,
+}
 
 NOTHING = Amounts()
 _AmountsDraft = draft_class(Amounts)

@@ -14,7 +14,6 @@ from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from hashlib import blake2b
 from math import isfinite
-from operator import itemgetter
 from typing import cast
 
 _MAX_DEPTH = 60
@@ -115,7 +114,7 @@ def _canonical(value: object, depth: int) -> object:
 
 def _canonical_items(value: Mapping[object, object], depth: int) -> object:
     pairs = [(squash_space(str(key)), _canonical(item, depth + 1)) for key, item in value.items()]
-    return dict(sorted(pairs, key=itemgetter(0)))
+    return dict(sorted(pairs, key=lambda pair: pair[0]))
 
 
 def _is_finite(value: float | Decimal) -> bool:

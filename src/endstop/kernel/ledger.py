@@ -26,7 +26,7 @@ from endstop.errors import (
 from endstop.kernel.account import Account
 from endstop.kernel.amounts import NOTHING, SPENT_KINDS, Amounts
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.evolve import draft, quick
+from endstop.kernel.evolve import draft, draft_class, quick
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, plus, shown
 
 _GRANTABLE = (*SPENT_KINDS, LimitKind.SECONDS)
@@ -220,7 +220,7 @@ class Ledger:
         left = self.left(name, kind, closing=closing) if asked else None
         return asked if left is None else min(asked, cast("_Count", left))
 
-    def _has_plenty(self, name: str, amounts: Amounts) -> bool:
+    def has_plenty(self, name: str, amounts: Amounts) -> bool:
         """Whether the account and every ancestor are far enough from their limits to give this much."""
         account = self.account(name)
         while account.has_room(amounts):
@@ -230,7 +230,7 @@ class Ledger:
         return False
 
     def _require_room(self, name: str, amounts: Amounts, *, closing: bool) -> None:
-        if not closing and self._has_plenty(name, amounts):
+        if not closing and self.has_plenty(name, amounts):
             return
         for kind in SPENT_KINDS:
             wanted = amounts.of(kind)
@@ -278,10 +278,16 @@ class Ledger:
             bearer = changed.parent
             if bearer is not None:
                 kinds = tuple(kind for kind in kinds if kind not in changed.budget.limits)
-        return Ledger(accounts)
+        ledger = _LedgerDraft()
+        ledger.accounts = accounts
+        ledger.__class__ = Ledger
+        return ledger
 
     def _with_account(self, changed: Account) -> Ledger:
         return Ledger({**self.accounts, changed.id: changed})
+
+
+_LedgerDraft = draft_class(Ledger)
 
 
 def _with(holds: Mapping[str, Amounts], reservation: str, amounts: Amounts | None) -> Mapping[str, Amounts]:

@@ -22,6 +22,7 @@ CostOf = Callable[[int, int], Decimal | None]
 """The cost of a call by its input and output tokens; None when nobody knows."""
 
 _NO_MONEY = Decimal(0)
+_ONE_TURN = Amounts(turns=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,10 @@ def call_terms(
 
     ``is_in_turn``: the turn has begun, so the call can no longer become the closing one.
     """
+    wanted = _amounts(input_tokens, output_cap, cost_of)
+    is_turn_free = is_in_turn or ledger.has_plenty(scope, _ONE_TURN)
+    if closing is None and is_turn_free and ledger.has_plenty(scope, wanted):
+        return CallTerms(amounts=wanted, max_output_tokens=output_cap)
     counted = (LimitKind.MODEL_CALLS,) if is_in_turn else (LimitKind.TURNS, LimitKind.MODEL_CALLS)
     room = _Room(ledger, scope, input_tokens, output_cap, cost_of, counted)
     output, short = room.found(closing=closing is not None)
@@ -56,13 +61,18 @@ def call_terms(
         output, short = room.found(closing=True)
     if output < 1:
         return short or LimitKind.TOKENS
+    amounts = _amounts(input_tokens, output, cost_of)
+    return CallTerms(amounts=amounts, max_output_tokens=output, closing=closing)
+
+
+def _amounts(input_tokens: int, output: int, cost_of: CostOf) -> Amounts:
+    """What a call takes at most."""
     cost = cost_of(input_tokens, output)
-    amounts = Amounts(
+    return Amounts(
         model_calls=1,
         tokens=input_tokens + output,
         cost_usd=_NO_MONEY if cost is None else dollars("cost_usd", cost),
     )
-    return CallTerms(amounts=amounts, max_output_tokens=output, closing=closing)
 
 
 def time_left_s(state: GovernorState, scope: str, *, at_s: float, closing: bool) -> float | None:

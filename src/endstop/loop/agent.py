@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import cast
 
 from endstop.errors import InvalidValueError
 from endstop.kernel.agent import AgentConfig
@@ -93,11 +94,28 @@ class Agent:
         whole("max_result_chars", self.max_result_chars, smallest=100, largest=10**7)
         for field in ("stall_s", "tool_timeout_s"):
             _positive_seconds(field, getattr(self, field))
-        object.__setattr__(self, "tools", tuple(self.tools))
-        object.__setattr__(self, "on_limit", OnLimit(self.on_limit))
+        if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance] - callers' code
+            raise InvalidValueError(
+                "model", self.model, allowed="a Model", to_do='Make one by name: make_model("extractive")'
+            )
+        object.__setattr__(self, "tools", _several(self.tools))
+        object.__setattr__(self, "on_limit", _on_limit(self.on_limit))
         _require_distinct(self)
         object.__setattr__(self, "config", _config(self))
         require_bounded(self.config.budget)
+
+    @property
+    def own_parts(self) -> tuple[str, ...]:
+        """What in it is somebody's own code: a record cannot keep that, so nobody else can make it anew."""
+        parts = {
+            "tools": bool(self.tools),
+            "terminal": self.terminal is not None,
+            "detectors": self.detectors is not None,
+            "reviewer": self.reviewer is not None,
+            "escalation": self.escalation is not None,
+            "awaits_user": self.awaits_user,
+        }
+        return tuple(name for name, is_there in parts.items() if is_there)
 
     @property
     def upper_bound(self) -> UpperBound:
@@ -118,6 +136,19 @@ def _config(agent: Agent) -> AgentConfig:
     if escalation.soft is not None and turns == escalation.hard:
         warn_at[LimitKind.TURNS] = min((escalation.soft + 0.5) / turns, 1.0)
     return replace(config, budget=replace(config.budget, turns=turns, warn_at=warn_at))
+
+
+def _several(tools: object) -> tuple[Tool, ...]:
+    if isinstance(tools, Tool) or not isinstance(tools, Iterable):
+        raise InvalidValueError("tools", tools, allowed="several tools, such as [search]")
+    return tuple(cast("Iterable[Tool]", tools))
+
+
+def _on_limit(value: object) -> OnLimit:
+    try:
+        return OnLimit(cast("str", value))
+    except ValueError:
+        raise InvalidValueError("on_limit", value, allowed=" or ".join(OnLimit)) from None
 
 
 def _require_distinct(agent: Agent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from endstop.errors import (
     EndstopError,
@@ -24,7 +25,7 @@ from endstop.loop.agent import Agent
 from endstop.loop.bounded import Ended, Overseer
 from endstop.loop.journal import Journal, smallest_limit
 from endstop.loop.toolbox import Toolbox
-from endstop.ports import RunChild, Tool, ToolContext, ToolMessage, ToolRequest, ToolResult
+from endstop.ports import RunChild, Source, Tool, ToolContext, ToolMessage, ToolRequest, ToolResult
 
 MOST_ARGUMENT_CHARS = 100_000
 _MOST_SOURCES = 20
@@ -238,13 +239,13 @@ class Calls:
         finished = self._finished(call.called, status, text, call.tool, result)
         self._journal.enter(finished)
         if result is not None:
-            for source in result.sources[:_MOST_SOURCES]:
+            for source in _sources(result):
                 self._journal.note(
                     SourceCited(
                         scope=self._scope,
-                        title=source.title,
-                        location=source.location,
-                        passage=shortened(source.passage, 2_000),
+                        title=readable(source.title),
+                        location=readable(source.location),
+                        passage=readable(shortened(source.passage, 2_000)),
                     )
                 )
         call.answer = ToolMessage(
@@ -295,6 +296,19 @@ class _Attempt:
             if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
                 raise
             self.failure = error  # a tool may raise anything at all, and only its own call has failed
+
+
+def _sources(result: ToolResult) -> list[Source]:
+    """The sources of a result that are some: tools are not trusted to know what one is."""
+    given: object = result.sources
+    if not isinstance(given, tuple | list):
+        return []
+    sources = [one for one in cast("Sequence[object]", given)[:_MOST_SOURCES] if isinstance(one, Source)]
+    return [
+        one
+        for one in sources
+        if all(isinstance(text, str) for text in (one.title, one.location, one.passage))  # pyright: ignore[reportUnnecessaryIsInstance] - what a tool gives is not trusted
+    ]
 
 
 def _status_of(failure: BaseException) -> CallStatus:

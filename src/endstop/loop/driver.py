@@ -94,10 +94,13 @@ class Driver:
         self._empty_replies = 0
         self._prose_replies = 0
         self._children = 0
+        self._under_way: set[Driver] = set()
 
     def cut(self) -> None:
         """End what is under way at once. What the governor says then decides how the run goes on."""
         self._overseer.cut()
+        for child in tuple(self._under_way):
+            child.cut()
 
     async def drive(self) -> Outcome | None:
         """Drive it to its outcome; None if it is left open, to be resumed."""
@@ -113,6 +116,8 @@ class Driver:
             outcome = self._failed("driver_failed", cause(error))
             await self.journal.flush()
         finally:
+            for child in tuple(self._under_way):  # left behind by a tool that did not wait for it
+                child.cut()
             await self._overseer.close()
         return outcome
 
@@ -296,9 +301,11 @@ class Driver:
             scope=scope,
             messages=[UserMessage(text=question)],
         )
+        self._under_way.add(child)
         try:
             outcome = await child.drive()
         finally:
+            self._under_way.discard(child)
             if self.journal.is_open(scope):
                 above_ended = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
                 self.journal.end(above_ended, scope=scope)
@@ -317,7 +324,7 @@ class Driver:
             )
             for turn in sorted(self.journal.recorder.state.scopes[self._scope].open_turns):
                 self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))
-            await asyncio.shield(self.journal.flush())
+            await self.journal.flush()
         except EndstopError:
             return  # the record stands where it was last saved; resuming goes on from there
 

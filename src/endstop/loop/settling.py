@@ -58,8 +58,8 @@ def settlement(
         )
         return Settlement(settled=free)
     reported = _plausible(reading.usage)
-    most = reserved.tokens + _spare(ledger, scope, reserved)
-    is_believed = reported is not None and 0 < reported.input_tokens + reported.output_tokens <= most
+    claimed = 0 if reported is None else reported.input_tokens + reported.output_tokens
+    is_believed = 0 < claimed <= reserved.tokens or 0 < claimed - reserved.tokens <= _spare(ledger, scope)
     usage = (
         reported
         if reported is not None and is_believed
@@ -82,7 +82,6 @@ def settlement(
     )
     if reading.usage is None or is_believed:
         return Settlement(settled=settled)
-    claimed = 0 if reported is None else reported.input_tokens + reported.output_tokens
     counted = usage.input_tokens + usage.output_tokens
     return Settlement(
         settled=settled,
@@ -93,10 +92,9 @@ def settlement(
 _FREE = Decimal(0)
 
 
-def _spare(ledger: Ledger, scope: str, reserved: Amounts) -> int:
+def _spare(ledger: Ledger, scope: str) -> int:
     """How many tokens more than it reserved a call can be charged for: what is left."""
-    asked = Amounts(tokens=_MOST_TOKENS - min(reserved.tokens, _MOST_TOKENS))
-    return ledger.fit(scope, asked, closing=True).tokens
+    return ledger.fit(scope, Amounts(tokens=_MOST_TOKENS), closing=True).tokens
 
 
 def _own_count(reading: Reading, model: Model, reserved: Amounts, input_tokens: int) -> ModelUsage:

@@ -1,6 +1,6 @@
 """Models: real providers by ``provider:model``, GGUF files by ``local:path``, and ``extractive``, built in.
 
-    model = make_model("anthropic:claude-sonnet-4-5")
+    model = make_model("anthropic:claude-sonnet-5")
     model = make_model("openai:qwen3", base_url="http://127.0.0.1:8080/v1")
     model = make_model("local:/models/qwen3.gguf")
     model = make_model("extractive")
@@ -59,7 +59,7 @@ PROVIDERS = (
 )
 """What may stand before the colon of ``provider:model``, besides ``local`` and ``endstop``."""
 
-_EXAMPLES = "provider:model such as anthropic:claude-sonnet-4-5, local:/path/to/file.gguf, or extractive"
+_EXAMPLES = "provider:model such as anthropic:claude-sonnet-5, local:/path/to/file.gguf, or extractive"
 
 
 def make_model(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from endstop.kernel.amounts import dollars
 from endstop.ports import ModelUsage
@@ -32,6 +33,15 @@ class Price:
 
     input_usd_per_million: Decimal
     output_usd_per_million: Decimal
+
+    if TYPE_CHECKING:  # money may be given as text or a number; what is read back is always a Decimal
+
+        def __init__(
+            self,
+            *,
+            input_usd_per_million: Decimal | str | float,
+            output_usd_per_million: Decimal | str | float,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         for field in ("input_usd_per_million", "output_usd_per_million"):

@@ -12,7 +12,7 @@ from endstop.events.reviewing import open_review
 from endstop.kernel.budget import Grant, UnknownPrice
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind, words
-from endstop.kernel.observation import RunEnded, UserSaid
+from endstop.kernel.observation import RunEnded, RunPaused, RunResumed, UserSaid
 from endstop.kernel.outcome import AwaitingUser, Outcome, StopReason, StopRule, UnderReview
 from endstop.kernel.review import Rejected, Review, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
@@ -45,6 +45,9 @@ def new_recorder(
         model=agent.model.name,
         system=agent.system,
         tools=tuple(tool.spec.name for tool in agent.tools),
+        on_limit=agent.on_limit.value,
+        max_output_tokens=agent.max_output_tokens,
+        own_parts=agent.own_parts,
     )
     run_id = run_id or f"run_{os.urandom(6).hex()}"
     return Recorder(started, run_id=run_id, time=time, source=SOURCE, detectors=own)
@@ -137,11 +140,20 @@ def outcome_of(facts: Sequence[Fact]) -> Outcome | None:
     payload = facts[-1].payload if facts else None
     if isinstance(payload, RunEnded):
         return payload.outcome
+    is_paused = False
+    for fact in facts:
+        if isinstance(fact.payload, RunPaused | RunResumed):
+            is_paused = isinstance(fact.payload, RunPaused)
+    if not is_paused:
+        return None
     review = open_review(facts)
-    if review is not None:
-        return UnderReview(review=review)
-    question = last_question(facts)
-    return AwaitingUser(question=question) if question else None
+    return AwaitingUser(question=asked_last(facts)) if review is None else UnderReview(review=review)
+
+
+def asked_last(facts: Sequence[Fact]) -> str:
+    """What the user was asked last, answered or not: at its limit, an agent waits with nothing new to ask."""
+    asked = [fact.payload.question for fact in facts if isinstance(fact.payload, UserAwaited)]
+    return asked[-1] if asked else ""
 
 
 def last_question(facts: Sequence[Fact]) -> str:

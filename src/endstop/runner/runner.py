@@ -15,7 +15,7 @@ from endstop.events.recorder import Recorder
 from endstop.events.reviewing import carry_out, withdraw_review
 from endstop.kernel.budget import Grant
 from endstop.kernel.limits import words
-from endstop.kernel.observation import BudgetGranted, CancelRequested, RunResumed, UserSaid
+from endstop.kernel.observation import BudgetGranted, CancelRequested, RunResumed
 from endstop.kernel.outcome import AwaitingUser, StopReason, StopRule, UnderReview
 from endstop.kernel.review import Approved, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
@@ -24,7 +24,6 @@ from endstop.loop.history import messages_of
 from endstop.loop.journal import Journal, Listener
 from endstop.ports import AssistantMessage, CancelAsked, Clock, Message, Store, StoredRun
 from endstop.runner.opening import (
-    last_question,
     new_recorder,
     outcome_of,
     phase_of,
@@ -37,6 +36,7 @@ from endstop.runner.opening import (
 from endstop.runner.owner import LET_GO_AT, Owner, is_worked_on
 from endstop.runner.pulse import Pulse
 from endstop.runner.run import Run
+from endstop.runner.waking import asks_nothing, hand_answer, wake
 
 AgentOf = Callable[[RunStarted], Agent | None]
 """Makes the agent of a run anew from what its record says of it; None if that cannot be done."""
@@ -165,9 +165,9 @@ class Runner:
         words("answer", text)
         recorder = await self._read_again(run_id)
         if phase_of(recorder) is not RunPhase.AWAIT_USER:
-            raise RunStateError(f"The run {run_id} asks the user nothing", allowed="runs in AWAIT_USER")
+            raise asks_nothing(run_id)
         journal = self._journal(recorder)
-        _answered(recorder, text, time=journal.unix_s)
+        hand_answer(recorder, text, time=journal.unix_s)
         await journal.flush()
 
     async def grant(self, run_id: str, grant: Grant) -> None:
@@ -262,45 +262,12 @@ class Runner:
         recorder = reopened(facts, agent)
         require_price(agent)
         journal = self._journal(recorder, listener=listener, bus=bus)
-        self._woken(recorder, grant, answer, time=journal.unix_s)
+        wake(recorder, grant, answer, time=journal.unix_s)
         if not recorder.state.is_over:
             taken_over(recorder, str(self._owner), time=journal.unix_s)
         live = self._made(journal, agent, await self._said_before(stored.conversation_id, run_id))
         await journal.flush()
         return self._enlisted(live)
-
-    def _woken(self, recorder: Recorder, grant: Grant | None, answer: str | None, *, time: float) -> None:
-        """Give a paused run what it waits for. What it does not wait for is refused."""
-        phase = phase_of(recorder)
-        if phase is RunPhase.BUDGET_REVIEW:
-            review = require_review(recorder)
-            if grant is None:
-                raise RunStateError(
-                    f"The run {recorder.run_id} waits for a review: {review.why}",
-                    to_do=f"Decide it (`endstop review {recorder.run_id}`), or resume it with a grant",
-                )
-            if answer is not None:
-                raise _asks_nothing(recorder.run_id)
-            require_sensible(recorder, Approved(grant=grant))
-            at_s = recorder.state.now_s
-            recorder.observe(RunResumed(at_s=at_s), time=time)
-            carry_out(recorder, review, Approved(grant=grant), at_s=at_s, time=time)
-        elif phase is RunPhase.AWAIT_USER:
-            if answer is None:
-                raise RunStateError(
-                    f"The run {recorder.run_id} waits for the user: {last_question(recorder.facts)}",
-                    to_do="Resume it with an answer",
-                )
-            _answered(recorder, answer, time=time)
-            self._granted(recorder, grant, time=time)
-        elif answer is not None:
-            raise _asks_nothing(recorder.run_id)
-        else:
-            self._granted(recorder, grant, time=time)
-
-    def _granted(self, recorder: Recorder, grant: Grant | None, *, time: float) -> None:
-        if grant is not None:
-            recorder.observe(BudgetGranted(at_s=recorder.state.now_s, grant=grant), time=time)
 
     def _made_anew(self, facts: list[Fact]) -> Agent:
         started = facts[0].payload
@@ -380,11 +347,13 @@ class Runner:
 
     async def _drive(self, live: Live) -> Run:
         run_id = live.journal.run_id
+        has_ended = False
         try:
             outcome = live.journal.recorder.state.ending or await live.driver.drive()
+            has_ended = not isinstance(outcome, UnderReview | AwaitingUser | None)
         finally:
-            await self._let_go(live)
-        if not isinstance(outcome, UnderReview | AwaitingUser | None):
+            await self._let_go(live, has_ended=has_ended)
+        if has_ended:
             self._agents.pop(run_id, None)
         return Run(
             id=run_id,
@@ -394,12 +363,12 @@ class Runner:
             detectors=live.agent.detectors,
         )
 
-    async def _let_go(self, live: Live) -> None:
+    async def _let_go(self, live: Live, *, has_ended: bool) -> None:
         """This process works on a run no longer; if it has not ended, another may go on with it at once."""
         run_id = live.journal.run_id
         self._live.pop(run_id, None)
         try:
-            if self._store is not None and not live.journal.recorder.state.is_over:
+            if self._store is not None and not has_ended:
                 with suppress(StoreError):  # whoever wants it waits until our last beat is stale
                     await self._store.beat(str(self._owner), (run_id,), at=LET_GO_AT)
             if not self._live:
@@ -469,13 +438,3 @@ def _forget_oldest(tasks: dict[str, asyncio.Task[Run]], *, keep: int) -> None:
     ended = [run_id for run_id, task in tasks.items() if task.done()]
     for run_id in ended[: max(len(ended) - keep, 0)]:
         del tasks[run_id]
-
-
-def _asks_nothing(run_id: str) -> RunStateError:
-    return RunStateError(f"The run {run_id} asks the user nothing", to_do="Leave the answer out")
-
-
-def _answered(recorder: Recorder, text: str, *, time: float) -> None:
-    at_s = recorder.state.now_s
-    recorder.observe(RunResumed(at_s=at_s), time=time)
-    recorder.observe(UserSaid(at_s=at_s, text=text), time=time)

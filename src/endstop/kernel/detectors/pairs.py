@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from endstop.kernel.evolve import quick
+from endstop.kernel.evolve import draft, quick
 
 ActionAndResult: TypeAlias = tuple[str, str]
 
@@ -41,13 +41,12 @@ class PairRow:
                 latest_in_a_row=1,
             )
         # A third one: what is left of the row is the end of it that held only the latest.
-        return PairRow(
-            latest=new,
-            other=self.latest,
-            count=self.latest_in_a_row + 1,
-            count_of_latest=1,
-            latest_in_a_row=1,
-        )
+        row = draft(self)
+        row.latest, row.other = new, self.latest
+        row.count = self.latest_in_a_row + 1
+        row.count_of_latest = row.latest_in_a_row = 1
+        row.__class__ = PairRow
+        return row
 
     @property
     def actions(self) -> frozenset[str]:
