@@ -21,6 +21,9 @@ MODEL = ScriptedModel("x")
     "wrong",
     [
         {"name": " "},
+        {"model": "gpt"},
+        {"tools": echo_tool()},
+        {"tools": 7},
         {"max_output_tokens": 0},
         {"max_output_tokens": True},
         {"max_result_chars": 10},
@@ -35,9 +38,9 @@ MODEL = ScriptedModel("x")
         {"tools": (echo_tool("await_user"),), "awaits_user": True},
     ],
 )
-def test_what_an_agent_cannot_be_made_of_is_refused_by_name(wrong: dict[str, Any]) -> None:
+def test_what_an_agent_cannot_be_made_of_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError) as caught:
-        Agent(model=MODEL, **wrong)
+        Agent(**{"model": MODEL, **wrong})
     assert caught.value.field in {*wrong, "name of a tool"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import time
 from dataclasses import replace
 
@@ -25,8 +26,8 @@ from endstop.kernel.observation import AssistantSaid, BudgetGranted, ToolFinishe
 from endstop.kernel.outcome import AwaitingUser, Cancelled, Completed, Forced
 from endstop.kernel.review import RunPhase
 from endstop.loop import Agent
-from endstop.ports import CancelAsked, Store
-from endstop.runner.owner import Owner
+from endstop.ports import CancelAsked, Store, StoredRun
+from endstop.runner.owner import Owner, is_worked_on
 from endstop.testing import Runaway, ScriptedModel, calls, echo_tool
 from endstop.testing.adversaries.streams import Hangs, Stubborn
 
@@ -396,3 +397,36 @@ async def test_a_runaway_in_the_background_ends_by_its_budget(store: Store) -> N
     done = [await home.wait(run_id) for run_id in run_ids]
     assert all(isinstance(run.outcome, Completed | Forced) for run in done)
     assert {run.usage.turns for run in done} == {5}
+
+
+def test_a_process_that_has_died_and_was_not_cleared_away_does_not_live() -> None:
+    with subprocess.Popen(["true"]) as process:
+        owner = Owner(machine=Owner.this().machine, process=process.pid, token="x")
+        until_s = time.monotonic() + 5
+        while owner.lives and time.monotonic() < until_s:
+            time.sleep(0.001)
+        assert not owner.lives
+        assert process.returncode is None, "it is still a zombie"
+
+
+@pytest.mark.parametrize(
+    ("owner", "beat_ago_s", "is_busy"),
+    [
+        (None, 0.0, False),
+        ("nonsense", 0.0, False),
+        ("this process", None, False),
+        ("this process", 0.0, True),
+        ("this process", 16.0, False),
+        ("elsewhere/7/token", 14.0, True),
+        ("elsewhere/7/token", 16.0, False),
+    ],
+)
+def test_a_run_is_worked_on_while_its_owner_lives_and_beats(
+    owner: str | None, beat_ago_s: float | None, is_busy: bool
+) -> None:
+    beat_at = None if beat_ago_s is None else 1_000.0 - beat_ago_s
+    owner = str(Owner.this()) if owner == "this process" else owner
+    run = StoredRun(
+        run_id="r", phase=RunPhase.RUNNING, started_at=0, changed_at=0, owner=owner, beat_at=beat_at
+    )
+    assert is_worked_on(run, now=1_000.0) is is_busy

@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 _LINES_EACH = 4
 _BUDGET_CHECKS = frozenset({"spending never passed limit plus grants", "it ended within its time"})
 _COLUMNS = (
-    Column(name="adversary"),
+    Column(name="adversary", may_shrink=True),
     Column(name="ended by", may_shrink=True),
     Column(name="turns", is_number=True),
     Column(name="tokens", is_number=True),
     Column(name="cost", is_number=True),
     Column(name="time", is_number=True),
-    Column(name="kept", may_shrink=True),
     Column(name="audit"),
+    Column(name="kept"),
     Column(name="run"),
 )
+_DRAWN_COLUMNS = 7
+"""On a terminal the last two stand above, with each run, and would leave too little room for the others."""
 
 
 def demo(
@@ -153,7 +155,8 @@ def _tell_all(output: Output, results: Sequence[tuple[str, Run, Audit]]) -> int:
         told = {"runs": len(results), "ended": len(ended), "over_budget": over, "audit_broken": broken}
         output.json_line({"event": "result", **told, "holds": holds})
     else:
-        output.table(_COLUMNS, [_row(*result) for result in results])
+        shown = _DRAWN_COLUMNS if output.is_terminal else len(_COLUMNS)
+        output.table(_COLUMNS[:shown], [_row(*result)[:shown] for result in results])
         output.say()
         output.say(
             verdict(len(ended), len(results), over, broken), style="bold green" if holds else "bold red"
@@ -187,7 +190,7 @@ def _row(name: str, run: Run, checked: Audit) -> tuple[str, ...]:
         f"{usage.tokens:,}",
         usage.cost_shown,
         f"{usage.seconds:.2f} s",
-        f"{kept_chars(run):,} characters" if kept_chars(run) else "record",
         "holds" if checked.holds else "BROKEN",
+        f"{kept_chars(run):,} characters" if kept_chars(run) else "record",
         run.id,
     )

@@ -11,6 +11,7 @@ from endstop.cli.meters import drawn_meters
 from endstop.cli.output import Output
 from endstop.cli.progress import Progress, Step
 from endstop.cli.texts import clean
+from endstop.errors import RecordTakenError
 from endstop.events.bus import Bus, Subscription
 from endstop.loop.journal import Delta, Listener
 from endstop.runner import Run
@@ -52,9 +53,19 @@ async def watched(
         try:
             return await _driven(output, view, progress, drive)
         except BaseExceptionGroup as several:  # the run's own error, or that nobody reads any more
-            raise several.exceptions[0] from None
+            raise _for_a_person(several.exceptions[0], progress.run_id) from None
         finally:
             view.close()
+
+
+def _for_a_person(error: BaseException, run_id: str) -> BaseException:
+    """That another has written to the record means, to a person, that another goes on with the run."""
+    if not isinstance(error, RecordTakenError):
+        return error
+    return RecordTakenError(
+        f"Another process goes on with {run_id}: this one has stopped, and nothing is lost",
+        to_do=f"Watch it there: endstop show {run_id} --follow",
+    )
 
 
 async def _driven(output: Output, view: View, progress: Progress, drive: Drive) -> Run:

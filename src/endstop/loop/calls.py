@@ -300,15 +300,17 @@ class _Attempt:
 
 def _sources(result: ToolResult) -> list[Source]:
     """The sources of a result that are some: tools are not trusted to know what one is."""
-    given: object = result.sources
+    given = cast("object", result.sources)
     if not isinstance(given, tuple | list):
         return []
-    sources = [one for one in cast("Sequence[object]", given)[:_MOST_SOURCES] if isinstance(one, Source)]
-    return [
-        one
-        for one in sources
-        if all(isinstance(text, str) for text in (one.title, one.location, one.passage))  # pyright: ignore[reportUnnecessaryIsInstance] - what a tool gives is not trusted
-    ]
+    sources: list[Source] = []
+    for one in cast("Sequence[object]", given)[:_MOST_SOURCES]:
+        match one:
+            case Source(title=str(), location=str(), passage=str()):
+                sources.append(one)
+            case _:
+                continue
+    return sources
 
 
 def _status_of(failure: BaseException) -> CallStatus:
