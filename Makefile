@@ -26,11 +26,11 @@ $(UV):
 
 setup: .venv/.synced ## make the virtual environment
 
-serve: setup ## start the product (today: the guard at work, in this terminal)
-	@echo "Endstop is a library so far: its server comes with a later version."
-	@echo "Here is its guard at work on a loop that repeats itself (examples/guard_a_loop.py):"
+serve: setup ## start the product (today: every way an agent can misbehave, each of them stopped, in this terminal)
+	@echo "Endstop's server comes with a later version. Here is what it is built on: the gallery of adversaries,"
+	@echo "each an agent that would run for ever, run under a budget. (endstop demo; --help tells more)"
 	@echo
-	@$(BIN)/python examples/guard_a_loop.py
+	@$(BIN)/endstop demo
 
 test: check docs-check coverage ## everything that must hold before a change lands
 
@@ -57,7 +57,9 @@ test-model: setup ## whole runs against a real model in a real server (downloads
 fuzz: setup ## the properties with new cases, and many more of them (some minutes)
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n $(TEST_JOBS) --timeout=3000 tests/properties tests/signals tests/kernel
 
-bench: setup bench-detectors ## cost per guarded turn, import time, the signal parser: ratios in one run
+bench: setup bench-detectors ## cost per turn beside other frameworks (sets them up; many minutes), import time, parser
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_loop.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_kernel.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_guard.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_import.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_signal_parser.py
@@ -78,4 +80,4 @@ format: setup ## format the code
 	$(BIN)/ruff check --fix .
 
 clean: ## remove what was made here
-	rm -rf .venv .tools .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis benchmarks/.peers

@@ -27,6 +27,7 @@ ALLOWED_IN_PURE_ROOMS = {
     "itertools",
     "json",
     "math",
+    "operator",
     "re",
     "types",
     "typing",

@@ -6,15 +6,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from endstop.events.facts import (
+    EscalationReached,
     Fact,
     HintGiven,
+    ModelFailed,
+    ModelTold,
     ReviewDecided,
     ReviewRequested,
     RunStarted,
+    RunTaken,
     Severity,
     SignalRejected,
     SourceCited,
     Thought,
+    UsageDisputed,
+    UserAwaited,
 )
 from endstop.kernel import observation as seen
 from endstop.kernel import verdict as noticed
@@ -72,7 +78,7 @@ def _told(fact: Fact) -> tuple[str, str]:
             return "More used than reserved", message
         case noticed.PriceUnknown(message=message):
             return "Unknown price", message
-        case HintGiven(text=text):
+        case HintGiven(text=text) | ModelTold(text=text):
             return "Told the model", text
         case SignalRejected(problem=problem, text=text):
             return f"Signal not taken: {problem}", text
@@ -80,6 +86,17 @@ def _told(fact: Fact) -> tuple[str, str]:
             return f"Source: {title}", location
         case Thought(text=text):
             return "Thought", text
+        case ModelFailed(attempt=attempt, message=message, retry_in_s=retry_in_s):
+            again = "not tried again" if retry_in_s is None else f"tried again in {retry_in_s:g} s"
+            return f"Model failed, try {attempt}: {again}", message
+        case UsageDisputed(reported_tokens=reported, counted_tokens=counted):
+            return "Usage not believed", f"{reported:,} tokens reported, {counted:,} counted"
+        case UserAwaited(question=question):
+            return "Asked the user", question
+        case EscalationReached(key=key, limit=limit, is_hard=is_hard, failure=failure):
+            return f"{'Hard' if is_hard else 'Soft'} limit of {key} ({limit})", failure or ""
+        case RunTaken():
+            return "Taken on by another process", ""
         case ReviewRequested(review=review):
             return "Review asked for", review.why
         case ReviewDecided(by=by, decision=decision):
@@ -95,6 +112,8 @@ def _told_observation(fact: Fact) -> tuple[str, str]:
         case seen.CallSettled() as settled:
             cost = "cost unknown" if settled.cost_usd is None else f"${settled.cost_usd:f}"
             return "Model called", f"{settled.input_tokens:,} in, {settled.output_tokens:,} out, {cost}"
+        case seen.CallUnaffordable(limit=limit):
+            return "No further call fits", f"what is left of {limit.value.replace('_', ' ')} is too little"
         case seen.AssistantSaid(text=text):
             return "Assistant", text
         case seen.ReplyRepeated(chunk=chunk, times=times):

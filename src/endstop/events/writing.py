@@ -13,6 +13,7 @@ from enum import Enum
 from functools import cache
 from json.encoder import encode_basestring_ascii as quoted
 from math import isfinite
+from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -46,11 +47,15 @@ def _dataclass_writer(kind: Any) -> _Writer:
     parts = [f'"is":"{kind.__name__}"'] if kind in _tagged() else []
     parts.extend(f'"{name}":%s' for name in names)
     template = "{" + ",".join(parts) + "}"
-    # Written out, it reads all fields at once, without looking each up by its name.
-    values: Callable[[Any], tuple[object, ...]] = eval(
-        f"lambda value: ({''.join(f'value.{name}, ' for name in names)})"
-    )
+    values = _reader(names)
     return lambda value: template % tuple([_WRITERS[type(item)](item) for item in values(value)])
+
+
+def _reader(names: list[str]) -> Callable[[Any], tuple[object, ...]]:
+    """Reads all fields at once. One name alone would give the bare value, and none an error."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple([getattr(value, name) for name in names])
 
 
 @cache
