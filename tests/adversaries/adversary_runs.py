@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -66,7 +65,6 @@ class Tried:
 
     run: Run
     record: list[Fact]
-    took_s: float
 
 
 def budget_for(adversary: Adversary, budget: Budget) -> Budget:
@@ -89,10 +87,8 @@ async def tried(agent: Agent, folder: Path) -> Tried:
     store = await open_store(f"sqlite:///{folder / 'runs.db'}")
     try:
         runner = Runner(store, clock=SystemClock())
-        began_s = time.monotonic()
         run = await runner.run(agent, "Find out what is wrong with the login, and say so.")
-        took_s = time.monotonic() - began_s
-        return Tried(run=run, record=await store.record(run.id), took_s=took_s)
+        return Tried(run=run, record=await store.record(run.id))
     finally:
         await store.close()
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,16 +48,6 @@ def left_since(before: Held) -> list[str]:
 def other_tasks() -> list[str]:
     """The tasks of the event loop but for the one that asks."""
     return [repr(task) for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-
-
-async def eventually(is_so: Callable[[], bool]) -> bool:
-    """Whether it is so, now or soon."""
-    until_s = time.monotonic() + _PATIENCE_S
-    while not is_so():
-        if time.monotonic() > until_s:
-            return False
-        await asyncio.sleep(0.005)
-    return True
 
 
 def _left(before: Held) -> list[str]:

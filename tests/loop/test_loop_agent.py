@@ -39,8 +39,9 @@ MODEL = ScriptedModel("x")
     ],
 )
 def test_what_an_agent_cannot_be_made_of_is_refused(wrong: dict[str, Any]) -> None:
+    parts: dict[str, Any] = {"model": MODEL, **wrong}
     with pytest.raises(InvalidValueError) as caught:
-        Agent(**{"model": MODEL, **wrong})
+        Agent(**parts)
     assert caught.value.field in {*wrong, "name of a tool"}
 
 

@@ -41,7 +41,8 @@ async def test_the_record_gives_the_messages_that_the_model_got() -> None:
 
 def test_the_size_of_a_history_is_the_providers_count_and_what_came_since() -> None:
     model = ScriptedModel("x")
-    history = History(model, system="Be brief.", tools=(), messages=[UserMessage(text="word " * 100)])
+    history = History(model, system="Be brief.", tools=())
+    history.add(UserMessage(text="word " * 100))
     counted = history.tokens
     history.measured(50)
     assert history.tokens == 50

@@ -1,7 +1,10 @@
-"""Runs what is not trusted to end: in a task of its own, for so long and no longer (A11, D10).
+"""Runs what is not trusted to end: for so long and no longer (A11, D10).
 
-Whatever is started here is owned here. What does not end when it is cancelled is asked again, then closed by
-force, and no one waits for it meanwhile.
+A run is driven by a task of its own, the *worker*. A model or a tool that the worker waits for is cut short
+by cancelling the worker, which catches that and goes on. Code that takes no cancellation cannot hold the run
+up: the worker is left behind in it, and another goes on from the record. Calls that run beside others have
+tasks of their own. Whatever is started here is owned here: what was left behind is cancelled again at the
+end, and then closed by force.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeVar
 
 GRACE_S = 0.1
 """How long something that was cut short may take to clean up while the run waits for it."""
@@ -19,6 +22,8 @@ _MOST_CANCELS = 3
 
 _A_MOMENT_S = 0.001
 """Time is up a moment late rather than early: the run's own clock must have reached its limit by then."""
+
+_T = TypeVar("_T")
 
 
 class Ended(Enum):
@@ -32,20 +37,90 @@ class Ended(Enum):
     """Somebody wants everything under way to end now."""
 
 
+class LeftBehind(BaseException):
+    """Raised in a worker that was left behind, once the code that held it up lets go: it has to end."""
+
+
+class _Call:
+    """Something under way that may have to be cut short."""
+
+    __slots__ = ("deadline_s", "fired", "is_left", "last_sign_s", "stall_s", "task")
+
+    def __init__(
+        self,
+        task: asyncio.Task[Any],
+        deadline_s: float | None,
+        stall_s: float | None,
+        last_sign_s: Callable[[], float] | None,
+    ) -> None:
+        self.task = task
+        self.is_left = False
+        """The worker was left behind in it."""
+        self.deadline_s = deadline_s
+        self.stall_s = stall_s if last_sign_s is not None else None
+        self.last_sign_s = last_sign_s
+        self.fired: Ended | None = None
+        """Why it was cut short, once it was."""
+
+    def due_s(self) -> float | None:
+        """When to look at it next; None for never."""
+        if self.stall_s is None or self.last_sign_s is None:
+            return self.deadline_s
+        stalls_s = self.last_sign_s() + self.stall_s
+        return stalls_s if self.deadline_s is None else min(self.deadline_s, stalls_s)
+
+    def reason(self, now_s: float) -> Ended | None:
+        """Why it is to be cut short now; None if it may go on."""
+        if self.deadline_s is not None and now_s >= self.deadline_s:
+            return Ended.OUT_OF_TIME
+        if self.stall_s is not None and self.last_sign_s is not None:
+            return Ended.STALLED if now_s - self.last_sign_s() >= self.stall_s else None
+        return None
+
+
 class Overseer:
     """Oversees what one run has under way."""
 
     def __init__(self) -> None:
         self.is_cutting = False
-        self._waiting: set[asyncio.Future[Ended]] = set()
+        self._here: _Call | None = None
+        """What the worker itself waits for."""
+        self._left: asyncio.Future[Ended] | None = None
+        """Done when the worker is to be left behind, with the reason."""
+        self._beside: set[asyncio.Future[Ended]] = set()
+        """What runs in tasks of its own: done when that has ended, or is to be cut short."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._grace: asyncio.TimerHandle | None = None
         self._stragglers: set[asyncio.Task[Any]] = set()
 
+    async def oversee(
+        self, drive: Callable[[], Coroutine[Any, Any, _T]], pick_up: Callable[[Ended], None]
+    ) -> _T:
+        """Have ``drive`` run by a worker. Where one is left behind, ``pick_up`` and have another go on."""
+        loop = asyncio.get_running_loop()
+        while True:
+            worker = loop.create_task(drive())
+            left = self._left = loop.create_future()
+            try:
+                await asyncio.wait((worker, left), return_when=asyncio.FIRST_COMPLETED)
+            except asyncio.CancelledError:
+                await self._cut_short(worker)
+                raise
+            finally:
+                self._stop_timers()
+            if worker.done():
+                return worker.result()
+            self._here = None
+            self._stragglers.add(worker)
+            pick_up(left.result())
+
     def cut(self) -> None:
-        """End everything that is under way, and whatever is started until ``stop_cutting``, at once."""
+        """End everything that is under way, and whatever is started from now on, at once."""
         self.is_cutting = True
-        for waiter in tuple(self._waiting):
-            if not waiter.done():
-                waiter.set_result(Ended.CUT)
+        if self._here is not None:
+            self._fire(self._here, Ended.CUT)
+        for waiter in tuple(self._beside):
+            _tell(waiter, Ended.CUT)
 
     async def run(
         self,
@@ -55,28 +130,56 @@ class Overseer:
         stall_s: float | None = None,
         last_sign_s: Callable[[], float] | None = None,
     ) -> Ended:
-        """Run ``work`` until it ends, its time is up, or nothing has come from it for ``stall_s``.
+        """Run ``work`` in the worker until it ends, its time is up, or nothing came from it for ``stall_s``.
 
-        ``last_sign_s`` says when something last came, on the event loop's clock. What ``work`` raises is its
-        own affair: it is to catch all its errors itself.
+        ``last_sign_s`` says when something last came, on the event loop's clock.
         """
+        if self.is_cutting:
+            work.close()
+            return Ended.CUT
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        assert task is not None, "this runs in a task"
+        call = self._here = _Call(task, _deadline_s(loop, seconds), stall_s, last_sign_s)
+        self._set_timer(loop, call)
+        try:
+            await work
+        except asyncio.CancelledError:
+            if call.fired is None:
+                raise
+        finally:
+            if self._here is call:
+                self._here = None
+                self._stop_grace()
+        if call.is_left:
+            raise LeftBehind
+        if call.fired is None:
+            return Ended.BY_ITSELF
+        if task.uncancel():
+            raise asyncio.CancelledError  # somebody else wants it to end, too
+        return call.fired
+
+    async def run_beside(self, work: Coroutine[Any, Any, Any], *, seconds: float | None = None) -> Ended:
+        """Run ``work`` in a task of its own, beside others. It is to catch all its errors itself."""
         if self.is_cutting:
             work.close()
             return Ended.CUT
         loop = asyncio.get_running_loop()
         task = loop.create_task(work)
         waiter: asyncio.Future[Ended] = loop.create_future()
-        alarm = _Alarm(loop, waiter, seconds=seconds, stall_s=stall_s, last_sign_s=last_sign_s)
-        task.add_done_callback(lambda _: None if waiter.done() else waiter.set_result(Ended.BY_ITSELF))
-        self._waiting.add(waiter)
+        task.add_done_callback(lambda _: _tell(waiter, Ended.BY_ITSELF))
+        when_s = _deadline_s(loop, seconds)
+        timer = None if when_s is None else loop.call_at(when_s, _tell, waiter, Ended.OUT_OF_TIME)
+        self._beside.add(waiter)
         try:
             ended = await waiter
         except asyncio.CancelledError:
             await self._cut_short(task)
             raise
         finally:
-            self._waiting.discard(waiter)
-            alarm.cancel()
+            self._beside.discard(waiter)
+            if timer is not None:
+                timer.cancel()
         if ended is Ended.BY_ITSELF:
             _retrieved(task)
         else:
@@ -89,6 +192,7 @@ class Overseer:
 
     async def close(self) -> int:
         """Put an end to all that was cut short and has not ended. Returns how many could not be ended."""
+        self._stop_timers()
         for _ in range(_MOST_CANCELS):
             if not self._stragglers:
                 return 0
@@ -102,6 +206,54 @@ class Overseer:
         self._forget_ended()
         return len(self._stragglers)
 
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, call: _Call) -> None:
+        """Have the call looked at when it is due. One timer serves all calls that follow each other: one
+        that is set already and goes off too early looks, finds nothing, and is set again."""
+        due_s = call.due_s()
+        if due_s is None:
+            return
+        timer = self._timer
+        if timer is not None:
+            if timer.when() <= due_s:
+                return
+            timer.cancel()
+        self._timer = loop.call_at(due_s, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        call = self._here
+        if call is None or call.fired is not None:
+            return
+        loop = asyncio.get_running_loop()
+        reason = call.reason(loop.time())
+        if reason is None:
+            self._set_timer(loop, call)
+        else:
+            self._fire(call, reason)
+
+    def _fire(self, call: _Call, reason: Ended) -> None:
+        """Cut short what the worker is in. If it does not come out of it, it is left behind."""
+        if call.fired is None:
+            call.fired = reason
+            call.task.cancel()
+            self._grace = asyncio.get_running_loop().call_later(GRACE_S, self._leave_behind, call, reason)
+
+    def _leave_behind(self, call: _Call, reason: Ended) -> None:
+        if self._here is call and self._left is not None:
+            call.is_left = True
+            _tell(self._left, reason)
+
+    def _stop_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+
+    def _stop_timers(self) -> None:
+        self._stop_grace()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     async def _cut_short(self, task: asyncio.Task[Any]) -> None:
         self._stragglers.add(task)  # before anything else: whoever waits here may be cancelled, too
         task.cancel()
@@ -114,49 +266,13 @@ class Overseer:
             self._stragglers.discard(task)
 
 
-class _Alarm:
-    """Goes off when time is up, or when nothing has come for too long."""
+def _tell(waiter: asyncio.Future[Ended], ended: Ended) -> None:
+    if not waiter.done():
+        waiter.set_result(ended)
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        waiter: asyncio.Future[Ended],
-        *,
-        seconds: float | None,
-        stall_s: float | None,
-        last_sign_s: Callable[[], float] | None,
-    ) -> None:
-        self._loop = loop
-        self._waiter = waiter
-        now = loop.time()
-        self._deadline = None if seconds is None else now + max(seconds, 0.0) + _A_MOMENT_S
-        self._stall_s = stall_s
-        self._last_sign_s = last_sign_s or (lambda: now)
-        self._timer: asyncio.TimerHandle | None = None
-        self._set()
 
-    def cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-
-    def _set(self) -> None:
-        when = self._deadline
-        if self._stall_s is not None:
-            stalls_at = self._last_sign_s() + self._stall_s
-            when = stalls_at if when is None else min(when, stalls_at)
-        if when is not None:
-            self._timer = self._loop.call_at(when, self._ring)
-
-    def _ring(self) -> None:
-        if self._waiter.done():
-            return
-        now = self._loop.time()
-        if self._deadline is not None and now >= self._deadline:
-            self._waiter.set_result(Ended.OUT_OF_TIME)
-        elif self._stall_s is not None and now - self._last_sign_s() >= self._stall_s:
-            self._waiter.set_result(Ended.STALLED)
-        else:
-            self._set()
+def _deadline_s(loop: asyncio.AbstractEventLoop, seconds: float | None) -> float | None:
+    return None if seconds is None else loop.time() + max(seconds, 0.0) + _A_MOMENT_S
 
 
 def _retrieved(task: asyncio.Task[Any]) -> None:

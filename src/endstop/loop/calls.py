@@ -106,11 +106,11 @@ class Calls:
             messages=tuple(call.answer for call in calls if call.answer is not None), ending=ending
         )
 
-    def cancel_open(self, why: str) -> None:
+    def answer_open(self, status: CallStatus, why: str) -> None:
         """Answer what is still open, because nobody waits for it any more."""
         recorder = self._journal.recorder
         for called in recorder.open_calls(self._scope):
-            self._journal.enter(self._finished(called, CallStatus.CANCELLED, why))
+            self._journal.enter(self._finished(called, status, why))
 
     def _called(self, turn: int, request: ToolRequest) -> _Call:
         try:
@@ -167,7 +167,7 @@ class Calls:
         async def run(call: _Call) -> None:
             async with room:
                 if not self._stopped_first(call):
-                    await self._run(call, closing=closing)
+                    await self._run(call, closing=closing, is_beside=True)
 
         async with asyncio.TaskGroup() as group:
             for call in calls[: len(calls) - len(terminal)]:
@@ -183,7 +183,7 @@ class Calls:
             return True
         return False
 
-    async def _run(self, call: _Call, *, closing: bool) -> None:
+    async def _run(self, call: _Call, *, closing: bool, is_beside: bool = False) -> None:
         tool = call.tool
         assert tool is not None, "only known tools are run"
         called = call.called
@@ -198,9 +198,8 @@ class Calls:
             return
         allowed = tool.traits.timeout_s or self._agent.tool_timeout_s
         attempt = _Attempt(tool, call.request.arguments, self._context(called, left))
-        ended = await self._overseer.run(
-            attempt.make(), seconds=allowed if left is None else min(left, allowed)
-        )
+        run = self._overseer.run_beside if is_beside else self._overseer.run
+        ended = await run(attempt.make(), seconds=allowed if left is None else min(left, allowed))
         self._judge(call, attempt, ended, allowed)
 
     def _judge(self, call: _Call, attempt: _Attempt, ended: Ended, allowed: float) -> None:

@@ -18,6 +18,7 @@ from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
     AgentFinished,
+    CallStatus,
     CallUnaffordable,
     ContextMeasured,
     RunPaused,
@@ -32,7 +33,7 @@ from endstop.kernel.wording import last_turn
 from endstop.loop.agent import Agent, OnLimit
 from endstop.loop.asking import Asking, Reply
 from endstop.loop.awaiting import AwaitUser
-from endstop.loop.bounded import Overseer
+from endstop.loop.bounded import Ended, Overseer
 from endstop.loop.calls import Calls
 from endstop.loop.escalating import Escalating
 from endstop.loop.history import History, messages_of
@@ -48,6 +49,8 @@ _GOES_ON_FROM = 0.5
 _SHORTER = "Your reply was cut off at its greatest length. Be shorter, and say it again as a whole."
 _TRUNCATED_CALL = "Not run: your reply was cut off at its greatest length. Be shorter, and ask again."
 _CUT_CALL = "Not run: the reply was cut off."
+_TOLD_TO_STOP = "Cancelled: the process that ran it was told to stop. It may have had its effect."
+_WOULD_NOT_END = "Cut off: it did not end when it was told to. It may have had its effect."
 _USE_TOOLS = "Use your tools: prose alone is no answer here."
 _EMPTY = "Your reply was empty. Use a tool, or answer."
 _MOST_EMPTY = 2
@@ -64,8 +67,9 @@ class Driver:
         *,
         scope: str = ROOT,
         overseer: Overseer | None = None,
-        messages: Iterable[Message] | None = None,
+        before: Iterable[Message] = (),
     ) -> None:
+        """``before`` is what was said before the run began: the conversation it belongs to."""
         self.journal = journal
         self.agent = agent
         self.result: object = None
@@ -80,9 +84,9 @@ class Driver:
         toolbox = Toolbox((*tools, *terminal))
         self._tools = toolbox.specs
         self._closing_tools = Toolbox(terminal).specs
-        if messages is None:
-            messages = messages_of(journal.recorder.facts, scope)
-        self._history = History(agent.model, system=agent.system, tools=self._tools, messages=messages)
+        self._before = tuple(before)
+        self._history = History(agent.model, system=agent.system, tools=self._tools)
+        self._read_history()
         self._asking = Asking(journal, agent, self._history, self._overseer, scope)
         self._calls = Calls(journal, agent, toolbox, self._overseer, scope, self.run_child)
         self._reviews = Reviews(journal, agent, self._overseer)
@@ -105,7 +109,7 @@ class Driver:
     async def drive(self) -> Outcome | None:
         """Drive it to its outcome; None if it is left open, to be resumed."""
         try:
-            outcome = await self._drive()
+            outcome = await self._overseer.oversee(self._drive, self._pick_up)
             await self.journal.flush()
         except asyncio.CancelledError:
             await self._salvaged()
@@ -299,7 +303,6 @@ class Driver:
             self.journal,
             replace(agent, on_limit=OnLimit.FINISH, escalation=None, awaits_user=False),
             scope=scope,
-            messages=[UserMessage(text=question)],
         )
         self._under_way.add(child)
         try:
@@ -318,15 +321,31 @@ class Driver:
         if not self.journal.is_open(self._scope):
             return
         try:
-            self._asking.salvage()
-            self._calls.cancel_open(
-                "Cancelled: the process that ran it was told to stop. It may have had its effect."
-            )
-            for turn in sorted(self.journal.recorder.state.scopes[self._scope].open_turns):
-                self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))
+            self._close_turn(CallStatus.CANCELLED, _TOLD_TO_STOP)
             await self.journal.flush()
         except EndstopError:
             return  # the record stands where it was last saved; resuming goes on from there
+
+    def _pick_up(self, reason: Ended) -> None:
+        """A worker was left behind in a call that would not end: go on from the record, without it."""
+        for child in tuple(self._under_way):
+            child.cut()
+        above = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
+        for scope in self.journal.recorder.state.ledger.children(self._scope):
+            self.journal.end(above, scope=scope)
+        is_late = reason is Ended.OUT_OF_TIME
+        self._close_turn(CallStatus.TIMED_OUT if is_late else CallStatus.CANCELLED, _WOULD_NOT_END)
+        self._read_history()
+
+    def _close_turn(self, status: CallStatus, why: str) -> None:
+        """Record what there is of the turn under way, and end it."""
+        self._asking.salvage()
+        self._calls.answer_open(status, why)
+        for turn in sorted(self.journal.recorder.state.scopes[self._scope].open_turns):
+            self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))
+
+    def _read_history(self) -> None:
+        self._history.begin_anew((*self._before, *messages_of(self.journal.recorder.facts, self._scope)))
 
 
 def _wants_another_turn(reply: Reply) -> bool:

@@ -17,12 +17,16 @@ from endstop.ports import AssistantMessage, Message, Model, ToolMessage, ToolReq
 class History:
     """The messages of one run or scope, and how many tokens they are at most."""
 
-    def __init__(
-        self, model: Model, *, system: str, tools: Sequence[ToolSpec], messages: Iterable[Message] = ()
-    ) -> None:
+    def __init__(self, model: Model, *, system: str, tools: Sequence[ToolSpec]) -> None:
         self.messages: list[Message] = []
         self._model = model
-        self._counted = self._tokens = model.count(system=system, tools=tools)
+        self._fixed = model.count(system=system, tools=tools)
+        self._counted = self._tokens = self._fixed
+
+    def begin_anew(self, messages: Iterable[Message]) -> None:
+        """Take these messages in place of all there were."""
+        self.messages.clear()
+        self._counted = self._tokens = self._fixed
         for message in messages:
             self.add(message)
 

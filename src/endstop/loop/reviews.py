@@ -67,6 +67,6 @@ class Reviews:
             except Exception:  # noqa: BLE001 - a reviewer is not trusted; without its word a person decides
                 decided.clear()
 
-        await self._overseer.run(ask(), seconds=REVIEWER_TIMEOUT_S)
+        await self._overseer.run_beside(ask(), seconds=REVIEWER_TIMEOUT_S)
         decision = decided[0] if decided else None
         return decision if isinstance(decision, Approved | NeedsChanges | Rejected) else None

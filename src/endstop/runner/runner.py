@@ -334,8 +334,7 @@ class Runner:
 
     def _made(self, journal: Journal, agent: Agent, before: list[Message]) -> Live:
         """What drives a run. Made before anything is saved: an agent that cannot be driven starts no run."""
-        messages = [*before, *messages_of(journal.recorder.facts)]
-        driver = Driver(journal, agent, messages=messages)
+        driver = Driver(journal, agent, before=before)
         return Live(driver, journal, agent, asyncio.get_running_loop().create_future())
 
     def _enlisted(self, live: Live) -> Live:
