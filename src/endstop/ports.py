@@ -314,12 +314,14 @@ class Conversation:
 class Store(Protocol):
     """Keeps records, and finds them again. One append is atomic; it survives the death of the process."""
 
-    async def append(
+    def append(
         self, facts: Sequence[Fact], *, owner: str | None = None, conversation_id: str | None = None
-    ) -> None:
+    ) -> Awaitable[None]:
         """Add facts of one run: all or none, right after the last one there is.
 
-        ``RecordTakenError`` if another has appended meanwhile. Facts are known by ``(run_id, seq)``.
+        ``RecordTakenError`` if another has appended meanwhile. Facts are known by ``(run_id, seq)``. A
+        store that gives back a future has begun, and keeps the order of the calls; awaiting it tells when
+        they are safe.
         """
         ...
 

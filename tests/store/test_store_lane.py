@@ -14,6 +14,8 @@ import pytest
 from store_facts import begun, facts, turn
 
 from endstop.errors import StoreError
+from endstop.events.facts import Fact
+from endstop.ports import Store
 from endstop.store import open_store
 from endstop.store.lane import Job, Lane
 
@@ -32,6 +34,10 @@ def open_files(folder: Path) -> list[str]:
         if target.startswith((str(folder), "socket:")):
             found.append(target)
     return sorted(found)
+
+
+async def appended(store: Store, some: Sequence[Fact]) -> None:
+    await store.append(some)
 
 
 async def test_after_closing_no_thread_file_or_connection_is_left(database_url: str, tmp_path: Path) -> None:
@@ -56,8 +62,8 @@ async def test_a_store_that_could_not_be_opened_leaves_nothing(tmp_path: Path) -
 
 def test_a_store_outlives_an_event_loop(database_url: str) -> None:
     store = asyncio.run(open_store(database_url))
-    asyncio.run(store.append(begun()))
-    asyncio.run(store.append(facts("run-1", *turn(1), first=5)))
+    asyncio.run(appended(store, begun()))
+    asyncio.run(appended(store, facts("run-1", *turn(1), first=5)))
     assert len(asyncio.run(store.record("run-1"))) == 9
     asyncio.run(store.close())
     assert our_threads() == []
@@ -90,7 +96,7 @@ def test_an_event_loop_that_ended_early_hurts_nobody(database_url: str) -> None:
         assert len(tasks) == 20
 
     asyncio.run(leave_at_once())
-    asyncio.run(store.append(begun()))
+    asyncio.run(appended(store, begun()))
     assert len(asyncio.run(store.runs())) == 21
     asyncio.run(store.close())
 

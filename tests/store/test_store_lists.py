@@ -250,7 +250,11 @@ async def test_settings_are_kept_per_user_and_replaced_as_a_whole(
     assert await store.settings("ana") == {"token_budget": 5_000}
 
 
-@pytest.mark.parametrize("wrong", [{"a": object()}, {"a": float("nan")}, {("a", "b"): 1}], ids=repr)
+@pytest.mark.parametrize(
+    "wrong",
+    [{"a": object()}, {"a": float("nan")}, {("a", "b"): 1}],
+    ids=["an object", "not a number", "a strange key"],
+)
 async def test_settings_that_are_no_plain_values_are_refused(store: Store, wrong: Any) -> None:
     await store.save_settings("ana", {"max_iterations": 10})
     with pytest.raises(InvalidValueError, match="settings is"):

@@ -232,7 +232,7 @@ async def test_an_append_whose_caller_was_cancelled_is_whole_and_what_follows_fi
     await store.append(begun())
     for number in range(1, 40):
         first = 1 + 4 * number
-        task = asyncio.create_task(store.append(facts("run-1", *turn(number), first=first)))
+        task = asyncio.ensure_future(store.append(facts("run-1", *turn(number), first=first)))
         await asyncio.sleep(0 if number % 2 else 0.0005)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -295,7 +295,7 @@ def of_types(record: list[Fact]) -> list[str]:
 
 
 async def test_closing_finishes_what_was_handed_in(store: Store, open_another: OpenStore) -> None:
-    pending = [asyncio.create_task(store.append(begun(f"run-{number}"))) for number in range(50)]
+    pending = [asyncio.ensure_future(store.append(begun(f"run-{number}"))) for number in range(50)]
     await asyncio.sleep(0)
     await store.close()
     await asyncio.gather(*pending)

@@ -59,7 +59,7 @@ def as_somebody_who_may_do_nothing() -> Generator[None]:
 async def test_a_locked_file_is_waited_for(store: Store, file: Path) -> None:
     await store.append(begun())
     with locked(file):
-        append = asyncio.create_task(store.append(facts("run-1", *turn(1), first=5)))
+        append = asyncio.ensure_future(store.append(facts("run-1", *turn(1), first=5)))
         await asyncio.sleep(0.05)
         assert not append.done()
     await append
@@ -85,7 +85,7 @@ async def test_a_locked_file_never_holds_up_the_event_loop_or_readers(store: Sto
     await store.append(begun())
     longest_s = 0.0
     with locked(file):
-        append = asyncio.create_task(store.append(facts("run-1", *turn(1), first=5)))
+        append = asyncio.ensure_future(store.append(facts("run-1", *turn(1), first=5)))
         while not append.done():
             before = time.monotonic()
             await asyncio.sleep(0.005)

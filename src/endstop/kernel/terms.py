@@ -33,6 +33,10 @@ class CallTerms:
     max_output_tokens: int
     closing: LimitKind | None = None
 
+    @property
+    def input_tokens(self) -> int:
+        return self.amounts.tokens - self.max_output_tokens
+
 
 def call_terms(
     ledger: Ledger,

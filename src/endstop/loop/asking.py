@@ -72,13 +72,18 @@ class Asking:
         self._journal.note(ModelTold(scope=self._scope, turn=turn, text=text))
         self._history.add(UserMessage(text=text))
 
-    async def ask(self, turn: int, closing: LimitKind | None, tools: tuple[ToolSpec, ...]) -> Reply:
-        """Make the call, again if it fails in a way that may pass, and record what came of it."""
+    async def ask(self, turn: int, agreed: CallTerms, tools: tuple[ToolSpec, ...]) -> Reply:
+        """Make the call, again if it fails in a way that may pass, and record what came of it.
+
+        The terms that were agreed before the turn hold if nothing was added to the history since.
+        """
+        closing = agreed.closing
         if isinstance(self._history.messages[-1] if self._history.messages else None, AssistantMessage):
             self.tell(turn, _GO_ON)
         failures = 0
         while True:
-            terms = self.terms(closing, is_in_turn=True)
+            is_as_agreed = failures == 0 and agreed.input_tokens == self._history.tokens
+            terms = agreed if is_as_agreed else self.terms(closing, is_in_turn=True)
             if isinstance(terms, LimitKind):
                 is_out_of_room = closing is not None or terms is LimitKind.CONTEXT_TOKENS
                 return Reply(unaffordable=terms if is_out_of_room else None)  # else: the next turn closes
@@ -119,7 +124,7 @@ class Asking:
                 closing=closing is not None,
             )
         )
-        await self._journal.flush()  # what may be spent from here on stands in the record
+        await self._journal.hand_over()  # what may be spent from here on is on its way into the record
         request = ModelRequest(
             system=self._agent.system,
             messages=self._history.messages,

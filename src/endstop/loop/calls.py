@@ -92,7 +92,7 @@ class Calls:
         calls = [self._called(turn, request) for request in requests]
         wanted = self._sorted_out(calls, closing=closing, not_run=not_run)
         if wanted:
-            await self._journal.flush()  # what is about to happen stands in the record before it happens
+            await self._saved(wanted)
             await self._run_all(wanted, closing=closing)
         ending = next(
             (
@@ -105,6 +105,13 @@ class Calls:
         return Answered(
             messages=tuple(call.answer for call in calls if call.answer is not None), ending=ending
         )
+
+    async def _saved(self, wanted: list[_Call]) -> None:
+        """What is about to have an effect stands in the record before it happens."""
+        if any(call.tool is not None and call.tool.traits.changes_something for call in wanted):
+            await self._journal.flush()
+        else:
+            await self._journal.hand_over()
 
     def answer_open(self, status: CallStatus, why: str) -> None:
         """Answer what is still open, because nobody waits for it any more."""

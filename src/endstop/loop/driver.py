@@ -54,6 +54,7 @@ _WOULD_NOT_END = "Cut off: it did not end when it was told to. It may have had i
 _USE_TOOLS = "Use your tools: prose alone is no answer here."
 _EMPTY = "Your reply was empty. Use a tool, or answer."
 _MOST_EMPTY = 2
+_GIVE_WAY_S = 0.005
 _MOST_PROSE = 2
 
 
@@ -95,6 +96,7 @@ class Driver:
             account.budget.context_tokens is not None
             for account in journal.recorder.state.ledger.lineage(scope)
         )
+        self._gave_way_s = 0.0
         self._empty_replies = 0
         self._prose_replies = 0
         self._children = 0
@@ -127,6 +129,7 @@ class Driver:
 
     async def _drive(self) -> Outcome | None:
         while True:
+            await self._give_way()
             if self._limits_context:
                 measured = ContextMeasured(
                     at_s=self.journal.now_s, scope=self._scope, tokens=self._history.tokens
@@ -144,6 +147,13 @@ class Driver:
             if outcome is not None:
                 return outcome
 
+    async def _give_way(self) -> None:
+        """Let others have their turn, at times: with a model that answers at once nothing is waited for."""
+        now_s = self.journal.now_s
+        if now_s - self._gave_way_s > _GIVE_WAY_S:
+            self._gave_way_s = now_s
+            await asyncio.sleep(0)
+
     async def _turn(self, closing: LimitKind | None) -> Outcome | None:
         terms = self._asking.terms(closing)
         if isinstance(terms, LimitKind):
@@ -155,7 +165,7 @@ class Driver:
         noticed = self.journal.enter(started)
         self._hand_on(turn, noticed.hints, closing)
         tools = self._tools if closing is None else self._closing_tools
-        reply = await self._asking.ask(turn, closing, tools)
+        reply = await self._asking.ask(turn, terms, tools)
         ending = await self._answered(turn, reply, is_closing=closing is not None)
         self._finish(turn, reply, ending, is_closing=closing is not None)
         self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))

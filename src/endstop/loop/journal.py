@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -34,6 +35,10 @@ Listener = Callable[[Delta], None]
 """Shown a reply as it streams. Must not wait; one that fails is not called again."""
 
 
+_MOST_HANDED = 8
+"""So many appends may be under way: a store that cannot keep up slows its runs down."""
+
+
 class Journal:
     """Writes the record of one run. All its drivers (the run's and its children's) share it."""
 
@@ -57,7 +62,8 @@ class Journal:
         self._conversation_id = conversation_id
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
         self._unsaved: list[Fact] = []
-        self._saving = asyncio.Lock()
+        self._handed: deque[asyncio.Future[None]] = deque()
+        """Appends that were handed over, and not looked at since."""
         self._failure: StoreError | None = None
         recorder.sink = self._recorded
 
@@ -116,8 +122,8 @@ class Journal:
         except Exception:  # noqa: BLE001 - a listener's fault stays the listener's
             self.listener = None
 
-    async def flush(self) -> None:
-        """Hand the store what it does not have yet, as one append. When this returns, it is safe.
+    async def hand_over(self) -> None:
+        """Hand the store what it does not have yet, as one append. Whether it is safe, ``flush`` tells.
 
         A store that has failed once is not written to again: a part of the record would be missing. Whoever
         asks next is told the same, also where a sub-agent met it first and its tool took it for a failure.
@@ -125,17 +131,34 @@ class Journal:
         if self._store is None:
             self._unsaved.clear()
             return
-        async with self._saving:  # children flush, too, and nobody may go on before all there is stands
-            if self._failure is not None:
-                raise self._failure
-            if not self._unsaved:
-                return
-            batch, self._unsaved = self._unsaved, []
-            try:
-                await self._store.append(batch, owner=self._owner, conversation_id=self._conversation_id)
-            except StoreError as error:
-                self._failure = error
-                raise
+        while self._handed and self._handed[0].done():
+            self._looked_at(self._handed.popleft())
+        if self._failure is not None:
+            raise self._failure
+        if not self._unsaved:
+            return
+        batch, self._unsaved = self._unsaved, []
+        handed = self._store.append(batch, owner=self._owner, conversation_id=self._conversation_id)
+        self._handed.append(asyncio.ensure_future(handed))
+        if len(self._handed) > _MOST_HANDED:
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Hand over all there is. When this returns, it is safe."""
+        await self.hand_over()
+        while self._handed:
+            await asyncio.wait((self._handed[0],))  # which leaves it alone if we are cancelled
+            if self._handed and self._handed[0].done():  # else a child was quicker to look at it
+                self._looked_at(self._handed.popleft())
+        if self._failure is not None:
+            raise self._failure
+
+    def _looked_at(self, handed: asyncio.Future[None]) -> None:
+        error = None if handed.cancelled() else handed.exception()
+        if isinstance(error, StoreError):
+            self._failure = self._failure or error
+        elif error is not None:
+            raise error
 
     def _recorded(self, fact: Fact) -> None:
         self._unsaved.append(fact)

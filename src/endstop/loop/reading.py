@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import partial
+from types import coroutine
+from typing import Any
 
 from endstop.errors import ModelBrokeOffError, ModelError, brief, cause
 from endstop.kernel.detectors import RepeatedChunk, RepeatedText
@@ -157,7 +160,31 @@ def _unforeseen(error: BaseException) -> ModelError:
 async def _close(stream: object) -> None:
     """End the call at the provider, too. It has given us all we wanted, so nobody waits long for that."""
     close = getattr(stream, "aclose", None)
-    if close is not None:
-        with suppress(Exception):  # what it does on its way out is its own affair
-            async with asyncio.timeout(_LONGEST_CLOSE_S):
-                await close()
+    if close is None:
+        return
+    try:
+        closing = close()
+        pending = closing.send(None)  # most have nothing to wait for, and setting a time limit is dear
+    except StopIteration:
+        return
+    except Exception:  # noqa: BLE001 - what it does on its way out is its own affair
+        return
+    with suppress(Exception):
+        async with asyncio.timeout(_LONGEST_CLOSE_S):
+            await _rest_of(closing, pending)
+
+
+@coroutine
+def _rest_of(begun: Any, pending: Any) -> Generator[Any, Any, None]:
+    """Wait for the rest of something that was begun by hand, as ``await`` would."""
+    while True:
+        try:
+            sent = yield pending
+        except BaseException as error:  # noqa: BLE001 - passed on to where it belongs
+            step = partial(begun.throw, error)
+        else:
+            step = partial(begun.send, sent)
+        try:
+            pending = step()
+        except StopIteration:
+            return

@@ -24,6 +24,8 @@ class ParsedReply:
 
 def parse_reply(text: str) -> ParsedReply:
     """Take a whole reply apart. The same as streaming it, in one chunk."""
+    if "<" not in text:
+        return ParsedReply(text=text, signal=None, extra=(), malformed=(), extra_count=0, malformed_count=0)
     stream = SignalStream()
     shown = stream.feed(text)
     rest = stream.finish()

@@ -58,6 +58,10 @@ class Lane(Generic[_Task]):
 
     async def do(self, task: _Task) -> Any:
         """Have a job done, and wait for what comes of it."""
+        return await self.hand_in(task)
+
+    def hand_in(self, task: _Task) -> asyncio.Future[Any]:
+        """Have a job done, after those that were handed in before."""
         job = Job(task, asyncio.get_running_loop())
         with self._lock:
             if self._is_closed:
@@ -66,7 +70,7 @@ class Lane(Generic[_Task]):
                 self._thread = Thread(target=self._work, name=self._name, daemon=True)
                 self._thread.start()
             self._queue.put(job)
-        return await job.future
+        return job.future
 
     async def close(self) -> None:
         """Finish what was handed in, then end the thread. Twice does no harm."""

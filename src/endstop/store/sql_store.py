@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -57,14 +57,14 @@ class SqlStore:
             raise
         return store
 
-    async def append(
+    def append(
         self, facts: Sequence[Fact], *, owner: str | None = None, conversation_id: str | None = None
-    ) -> None:
+    ) -> Awaitable[None]:
         if not facts:
-            return
+            return _nothing()
         facts = tuple(facts)
         require_one_append(facts)
-        await self._writer.do(Append(facts=facts, owner=owner, conversation_id=conversation_id))
+        return self._writer.hand_in(Append(facts=facts, owner=owner, conversation_id=conversation_id))
 
     async def record(self, run_id: str, *, after: int = -1, most: int | None = None) -> list[Fact]:
         most = None if most is None else _listed(most, largest=reading.NO_LIMIT)
@@ -159,3 +159,7 @@ def _listed(most: int, *, largest: int = _MOST_LISTED) -> int:
 
 def _new_id() -> str:
     return f"conversation-{uuid4().hex}"
+
+
+async def _nothing() -> None:
+    """There was nothing to do."""

@@ -45,6 +45,8 @@ class CircuitBreaker:
 
     def is_tripped(self, tool: str, key: str) -> bool:
         """Whether the call is not to be executed: it failed too often with one and the same error."""
+        if not self.failures:
+            return False
         tool = tool.strip()
         return any(
             each.key == key and each.tool == tool and each.row.count >= self.thresholds.failures_to_trip
