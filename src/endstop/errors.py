@@ -313,7 +313,7 @@ class EscalationError(EndstopError):
         self.limit = limit
         super().__init__(
             f"{limit}; its handler failed with {cause(error)}",
-            to_do="The run has ended at its limit all the same; mend the handler, then decide its review",
+            to_do="The run has ended at its limit all the same, with its work saved; mend the handler",
         )
 
 

@@ -62,7 +62,10 @@ def test_a_limit_that_is_reached_is_named_with_its_figures(standing: Meter, sent
 @pytest.mark.guarantee("A4")
 def test_a_limit_that_closed_in_says_that_the_closing_turn_was_taken() -> None:
     standing = meter(LimitKind.TOKENS, 195_000, 200_000)
-    assert closed_in(standing) == "Token limit closed in (195,000/200,000): what is left pays for no further turn."
+    assert (
+        closed_in(standing)
+        == "Token limit closed in (195,000/200,000): what is left pays for no further turn."
+    )
 
 
 @pytest.mark.guarantee("A5")

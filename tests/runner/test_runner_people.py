@@ -84,19 +84,15 @@ async def test_a_rejection_ends_the_run_as_abandoned(store: Store) -> None:
 
 
 @pytest.mark.guarantee("A8", "D5")
-async def test_an_approval_past_the_cap_is_a_rejection(store: Store) -> None:
+async def test_a_grant_past_the_cap_is_refused_and_the_review_still_waits(store: Store) -> None:
     paused = await under_review(store)
-    decided = await runner(store).decide(paused.id, Approved(grant=more(7)))
-    assert isinstance(decided, Rejected)
-    assert "cap on grants" in decided.why
-    assert (await store.run(paused.id)).phase is RunPhase.ENDED
-
-
-@pytest.mark.guarantee("A8")
-async def test_resuming_with_a_grant_past_the_cap_ends_the_run(store: Store) -> None:
-    paused = await under_review(store)
-    done = await runner(store).resume(paused.id, agent=finisher(), grant=more(7))
-    assert isinstance(done.outcome, Abandoned)
+    with pytest.raises(GrantRefusedError, match="cap on grants"):
+        await runner(store).decide(paused.id, Approved(grant=more(7)))
+    with pytest.raises(GrantRefusedError, match="cap on grants"):
+        await runner(store).resume(paused.id, agent=finisher(), grant=more(7))
+    assert (await store.run(paused.id)).phase is RunPhase.BUDGET_REVIEW
+    done = await runner(store).resume(paused.id, agent=finisher(), grant=more(2))
+    assert isinstance(done.outcome, Completed | Forced)
     require_audit(done)
 
 

@@ -149,7 +149,9 @@ class Governor:
         )
         hints = [wording.approaching(meter) for meter in due]
         if started.closing is not None:
-            hints = [wording.last_turn(started.closing, self.config.terminal_tool)]
+            hints = [
+                wording.last_turn(started.closing, self.config.terminal_tool if started.scope == ROOT else "")
+            ]
         return (
             evolve(state, warned=state.warned | {(meter.owner, meter.kind) for meter in due}),
             Noticed(notices=(*noticed.notices, *notices), hints=(*noticed.hints, *hints)),

@@ -233,7 +233,7 @@ class Driver:
             if not is_closing:
                 self._asking.tell(turn, _EMPTY)
             return
-        self._enter_finished(reply.text)
+        self._enter_finished(reply.text.strip())
 
     def _enter_finished(self, answer: str) -> None:
         self._empty_replies = 0

@@ -80,9 +80,9 @@ class Journal:
     def unix_s(self) -> float:
         return self._clock.unix_s()
 
-    def save_from_start(self) -> None:
-        """Hand the store also what was recorded before this journal was opened: a run that is new."""
-        self._unsaved = list(self.recorder.facts)
+    def save_from(self, seq: int) -> None:
+        """Hand the store also what was recorded before this journal was opened, from this fact on."""
+        self._unsaved = self.recorder.facts[seq:]
 
     def enter(self, observation: Observation) -> Noticed:
         return self.recorder.observe(observation, time=self._clock.unix_s())

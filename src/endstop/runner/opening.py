@@ -12,11 +12,18 @@ from endstop.events.reviewing import open_review
 from endstop.kernel.budget import Grant, UnknownPrice
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind, words
-from endstop.kernel.observation import RunEnded, RunPaused, RunResumed, UserSaid
+from endstop.kernel.observation import (
+    CallStatus,
+    RunEnded,
+    RunPaused,
+    RunResumed,
+    ToolFinished,
+    UserSaid,
+)
 from endstop.kernel.outcome import AwaitingUser, Outcome, StopReason, StopRule, UnderReview
 from endstop.kernel.review import Rejected, Review, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
-from endstop.ports import ModelUsage
+from endstop.ports import ModelUsage, StoredRun
 
 SOURCE = "runner"
 
@@ -78,14 +85,50 @@ def reopened(facts: Sequence[Fact], agent: Agent | None) -> Recorder:
     return recorder
 
 
-def taken_over(recorder: Recorder, owner: str, *, time: float) -> None:
-    """Take a run on: close what its last process left open. Whoever held it before loses it by this."""
+def taken_over(
+    recorder: Recorder, owner: str, *, time: float, lived_s: float = 0.0, agent: Agent | None = None
+) -> None:
+    """Take a run on: close what its last process left open. Whoever held it before loses it by this.
+
+    ``lived_s`` is how long that process is known to have gone on after its last fact: it counts, too.
+    """
     recorder.note(RunTaken(owner=owner), time=time)
-    now_s = recorder.state.now_s
+    now_s = recorder.state.now_s + lived_s
+    if agent is not None:
+        _answer_harmless(recorder, agent, at_s=now_s, time=time)
     recorder.close_open(at_s=now_s, time=time)
     above = StopReason(rule=StopRule.PARENT, message="The process that ran it has died.")
     for child in recorder.state.ledger.children(ROOT):
         recorder.end(above, at_s=now_s, time=time, scope=child)
+
+
+def lived_on_s(stored: StoredRun, facts: Sequence[Fact]) -> float:
+    """How long the process that worked on a run is known to have lived after its last fact."""
+    if stored.phase is not RunPhase.RUNNING or stored.beat_at is None:
+        return 0.0
+    return max(stored.beat_at - facts[-1].time, 0.0)
+
+
+def _answer_harmless(recorder: Recorder, agent: Agent, *, at_s: float, time: float) -> None:
+    """Tell the model of calls that were cut off and can be made again without harm."""
+    harmless = {
+        tool.spec.name
+        for tool in agent.tools
+        if tool.traits.is_idempotent or not tool.traits.changes_something
+    }
+    for called in recorder.open_calls():
+        if called.tool in harmless:
+            answer = ToolFinished(
+                at_s=at_s,
+                turn=called.turn,
+                call=called.call,
+                tool=called.tool,
+                key=called.key,
+                status=CallStatus.INTERRUPTED,
+                result="Interrupted: the process ended while this was under way. It can be called again.",
+                is_cursor=called.is_cursor,
+            )
+            recorder.observe(answer, time=time)
 
 
 def phase_of(recorder: Recorder) -> RunPhase:
@@ -109,7 +152,7 @@ def require_review(recorder: Recorder) -> Review:
 
 
 def require_sensible(recorder: Recorder, decision: ReviewDecision) -> None:
-    """A grant of something that has no limit is a slip of the pen, and costs nobody the run."""
+    """A grant of what has no limit, or past the cap, is a slip of the pen, and costs nobody the run."""
     if isinstance(decision, Rejected):
         return
     limits = recorder.state.ledger.account(ROOT).budget.limits
@@ -120,6 +163,7 @@ def require_sensible(recorder: Recorder, decision: ReviewDecision) -> None:
             allowed=", ".join(kind.value for kind in _GRANTED if kind in limits),
             to_do="Grant more of what its budget limits; the review still waits",
         )
+    recorder.state.ledger.grant(ROOT, decision.grant)  # raises if it is past the cap; entered only later
 
 
 def _amount(grant: Grant, kind: LimitKind) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from endstop.errors import EndstopError, FactOrderError, RunStateError, StoreError, UnknownRunError, cause
@@ -24,6 +24,7 @@ from endstop.loop.history import messages_of
 from endstop.loop.journal import Journal, Listener
 from endstop.ports import AssistantMessage, CancelAsked, Clock, Message, Store, StoredRun
 from endstop.runner.opening import (
+    lived_on_s,
     new_recorder,
     outcome_of,
     phase_of,
@@ -149,7 +150,7 @@ class Runner:
         return True
 
     async def decide(self, run_id: str, decision: ReviewDecision) -> ReviewDecision:
-        """Decide the review a run waits for. Returns what counts: a grant past the cap is a rejection."""
+        """Decide the review a run waits for. Returns what counts. A grant past the cap is refused."""
         self._require_not_live(run_id)
         recorder = await self._read_again(run_id)
         review = require_review(recorder)
@@ -236,7 +237,7 @@ class Runner:
         )
         before = await self._said_before(conversation_id, recorder.run_id)
         journal = self._journal(recorder, listener=listener, bus=bus, conversation_id=conversation_id)
-        journal.save_from_start()
+        journal.save_from(0)
         live = self._made(journal, agent, before)
         await journal.flush()
         return self._enlisted(live)
@@ -260,11 +261,14 @@ class Runner:
         self._tasks.pop(run_id, None)
         agent = agent or self._agents.get(run_id) or self._made_anew(facts)
         recorder = reopened(facts, agent)
+        agent = replace(agent, config=recorder.started.config)  # what it was started with holds
         require_price(agent)
-        journal = self._journal(recorder, listener=listener, bus=bus)
-        wake(recorder, grant, answer, time=journal.unix_s)
+        wake(recorder, grant, answer, time=self._clock.unix_s())
         if not recorder.state.is_over:
-            taken_over(recorder, str(self._owner), time=journal.unix_s)
+            lived_s = lived_on_s(stored, facts)
+            taken_over(recorder, str(self._owner), time=self._clock.unix_s(), lived_s=lived_s, agent=agent)
+        journal = self._journal(recorder, listener=listener, bus=bus)
+        journal.save_from(len(facts))
         live = self._made(journal, agent, await self._said_before(stored.conversation_id, run_id))
         await journal.flush()
         return self._enlisted(live)
