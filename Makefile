@@ -45,7 +45,7 @@ unit: setup ## the tests alone, without coverage
 
 coverage: setup ## the tests, and the floors of their coverage
 	rm -f .coverage .coverage.*
-	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -p no:xdist
+	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -n $(TEST_JOBS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='src/endstop/kernel/*,src/endstop/signals/*,src/endstop/events/*'

@@ -56,7 +56,8 @@ Endstop = Callable[..., Done]
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """The environment of a command that keeps its things in ``home``."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ENDSTOP_", "ORACLE_"))}
+    theirs = ("ENDSTOP_", "ORACLE_", "COLUMNS", "LINES")  # how wide it is, the terminal itself tells
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
     kept["PYTHONPYCACHEPREFIX"] = _COMPILED.name
     return {**kept, "ENDSTOP_HOME": str(home), "TERM": "xterm-256color", **more}

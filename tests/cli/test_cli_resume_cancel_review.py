@@ -52,10 +52,11 @@ def test_resume_as_json_gives_lines_and_the_outcome_last(endstop: Endstop, home:
 
 
 @pytest.mark.guarantee("A8")
-def test_a_grant_past_the_cap_ends_the_run_as_abandoned(endstop: Endstop, home: Path) -> None:
-    done = endstop("resume", under_review(home), "--grant-turns", "1000")
-    assert done.code == 4
-    assert "abandoned" in done.out
+def test_a_grant_past_the_cap_is_refused_and_the_review_still_waits(endstop: Endstop, home: Path) -> None:
+    run = under_review(home)
+    done = endstop("resume", run, "--grant-turns", "1000")
+    assert (done.code, "cap on grants" in done.err) == (2, True)
+    assert endstop("resume", run, "--grant-turns", "2").code == 3
 
 
 @pytest.mark.parametrize("options", [("--grant-turns", "0"), ("--grant-turns", "-3"), ("--grant-cost", "x")])
@@ -176,11 +177,11 @@ def test_a_review_is_decided_once(endstop: Endstop, home: Path) -> None:
     assert endstop("review", run, "reject").code == 2
 
 
-def test_approving_past_the_cap_says_that_the_run_has_ended_instead(endstop: Endstop, home: Path) -> None:
+def test_approving_past_the_cap_is_refused_and_the_review_still_waits(endstop: Endstop, home: Path) -> None:
     run = under_review(home)
     done = endstop("review", run, "approve", "--turns", "1000")
-    assert done.code == 4
-    assert "has ended as abandoned, whatever was wanted" in done.out
+    assert (done.code, "cap on grants" in done.err) == (2, True)
+    assert [one["run"] for one in endstop("review", "--json").json] == [run]
 
 
 @pytest.mark.parametrize("words", [("maybe",), ("approve",), ("approve", "--turns", "0")])

@@ -173,7 +173,7 @@ def _decide(run: str, wanted: Wanted, *, resumes: bool, is_json: bool) -> None:
             told = {"run": stored.run_id, "decided": decision_word(counts), "by": decided_by(counts)}
             output.json_line({**told, "next": following})
         else:
-            _tell_decided(output, stored.run_id, counts, is_wanted=wanted.word == REJECT)
+            _tell_decided(output, stored.run_id, counts)
         if is_over:
             return 0 if wanted.word == REJECT else 4
         if resumes:
@@ -216,15 +216,13 @@ def _decision(wanted: Wanted, *, by: str) -> ReviewDecision:
     return NeedsChanges(feedback=wanted.feedback or "", grant=grant)
 
 
-def _tell_decided(output: Output, run_id: str, counts: ReviewDecision, *, is_wanted: bool) -> None:
+def _tell_decided(output: Output, run_id: str, counts: ReviewDecision) -> None:
     from endstop.kernel.review import Rejected
 
     if not isinstance(counts, Rejected):
         output.say(f"Decided: {run_id} may go on.")
-    elif is_wanted:
-        output.say(f"Rejected: {run_id} has ended as abandoned, with its work saved.")
     else:
-        output.say(f"{run_id} has ended as abandoned, whatever was wanted: {counts.why}")
+        output.say(f"Rejected: {run_id} has ended as abandoned, with its work saved.")
 
 
 async def _newest_review(app: App, run: str) -> StoredReview:

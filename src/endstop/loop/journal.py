@@ -83,6 +83,8 @@ class Journal:
     def save_from(self, seq: int) -> None:
         """Hand the store also what was recorded before this journal was opened, from this fact on."""
         self._unsaved = self.recorder.facts[seq:]
+        for fact in self._unsaved:
+            self.bus.publish(fact)
 
     def enter(self, observation: Observation) -> Noticed:
         return self.recorder.observe(observation, time=self._clock.unix_s())
