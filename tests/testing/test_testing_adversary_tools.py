@@ -127,6 +127,9 @@ async def test_one_forks_and_kills_all_of_its_group_when_cancelled() -> None:
     task.cancel()
     await asyncio.wait([task])
     assert task.cancelled()
+    until_s = asyncio.get_running_loop().time() + 5
+    while is_alive(group) and asyncio.get_running_loop().time() < until_s:
+        await asyncio.sleep(0.01)  # they have been killed; the system takes a moment to see to it
     assert not is_alive(group)
 
 

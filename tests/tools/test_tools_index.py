@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from tools_words import comes_true
@@ -122,11 +125,27 @@ def test_a_file_that_becomes_binary_or_too_large_is_forgotten(root: Path) -> Non
     assert not found(project, "alpha")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="everything is readable to root")
-def test_a_file_that_may_not_be_read_is_left_out(root: Path) -> None:
-    (root / "closed.py").write_text("alpha\n")
-    (root / "closed.py").chmod(0)
-    assert found(Project(root), "alpha") == ["a.py:1"]
+@contextmanager
+def without_privileges() -> Generator[None]:
+    """Root may read everything, so for a while we are not root."""
+    was_root = os.geteuid() == 0
+    if was_root:
+        os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    try:
+        yield
+    finally:
+        if was_root:
+            os.seteuid(0)
+
+
+def test_a_file_that_may_not_be_read_is_left_out() -> None:
+    with TemporaryDirectory() as folder:  # not below pytest's own, which nobody else may enter
+        Path(folder).chmod(0o755)
+        (Path(folder) / "a.py").write_text("alpha\n")
+        (Path(folder) / "closed.py").write_text("alpha\n")
+        (Path(folder) / "closed.py").chmod(0)
+        with without_privileges():
+            assert found(Project(Path(folder)), "alpha") == ["a.py:1"]
 
 
 def test_a_file_that_goes_away_while_it_is_indexed_does_no_harm(

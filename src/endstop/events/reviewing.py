@@ -6,6 +6,7 @@ The rules are the kernel's (``kernel.review``); here they are entered, the same 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
 from endstop.errors import EndstopError
 from endstop.events.facts import Fact, ReviewDecided, ReviewRequested
@@ -108,6 +109,8 @@ def carry_out(
             recorder.end_with(abandoned, at_s=at_s, time=time, scope=scope)
         case Approved():
             pass
+        case _:
+            assert_never(decision)
     return decision
 
 
@@ -125,3 +128,5 @@ def decided_by(decision: ReviewDecision) -> str:
             return grant.by
         case Rejected(by=by):
             return by
+        case _:
+            assert_never(decision)
