@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from endstop.errors import EndstopError, EscalationError, InvalidValueError, IterationLimitError
-from endstop.kernel.escalation import Escalation, EscalationState, next_iteration
+from endstop.kernel.escalation import Escalation, EscalationState, Work, default_escalation, next_iteration
 
 
 def run_to_the_end(escalation: Escalation) -> IterationLimitError:
@@ -156,3 +156,13 @@ def test_a_soft_handler_that_fails_leaves_the_limit_visible() -> None:
     with pytest.raises(EscalationError, match="no mail server") as caught:
         next_iteration(escalation, EscalationState())
     assert (caught.value.limit.key, caught.value.limit.limit) == ("pm", 1)
+
+
+@pytest.mark.guarantee("D6")
+@pytest.mark.parametrize(
+    ("work", "soft", "hard"),
+    [(Work.CODING, None, 8), (Work.PLANNING, None, 8), (Work.PRODUCT_MANAGER, 8, 10)],
+)
+def test_work_has_its_limits_from_the_start(work: Work, soft: int | None, hard: int) -> None:
+    limits = default_escalation(work, "56c6")
+    assert (limits.key, limits.soft, limits.hard) == (f"{work}_56c6", soft, hard)

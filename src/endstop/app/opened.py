@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -10,20 +9,11 @@ from dataclasses import dataclass
 from endstop.app.agents import agent_of
 from endstop.app.config import Config, read_config, require_folder
 from endstop.app.oracle_config import oracle_config
+from endstop.guard.clock import SystemClock
 from endstop.kernel.settings import AgentSettings
 from endstop.ports import Store
 from endstop.runner import Runner
 from endstop.store import open_store
-
-
-class SystemClock:
-    """The clocks of this machine."""
-
-    def monotonic_s(self) -> float:
-        return time.monotonic()
-
-    def unix_s(self) -> float:
-        return time.time()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from endstop.errors import EscalationError, InvalidValueError, IterationLimitError
 from endstop.kernel.limits import whole
@@ -29,6 +30,32 @@ class Escalation:
         whole("hard", self.hard, smallest=1, largest=1_000_000)
         if self.soft is not None:
             whole("soft", self.soft, smallest=1, largest=self.hard, to_do="Soft comes before hard")
+
+
+class Work(StrEnum):
+    """Kinds of unattended work that have limits from the start."""
+
+    CODING = "coding"
+    PLANNING = "planning"
+    PRODUCT_MANAGER = "product_manager"
+
+
+_DEFAULTS = {Work.CODING: (None, 8), Work.PLANNING: (None, 8), Work.PRODUCT_MANAGER: (8, 10)}
+"""Soft and hard limits (D6)."""
+
+
+def default_escalation(
+    work: Work,
+    name: str,
+    *,
+    on_soft: SoftHandler | None = None,
+    on_hard: HardHandler | None = None,
+) -> Escalation:
+    """The limits on one piece of work: ``default_escalation(Work.CODING, "56c6")`` has 8 iterations."""
+    soft, hard = _DEFAULTS[Work(work)]
+    return Escalation(
+        key=f"{Work(work).value}_{name}", soft=soft, hard=hard, on_soft=on_soft, on_hard=on_hard
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
