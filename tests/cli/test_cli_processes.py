@@ -92,7 +92,7 @@ def test_a_hostile_gallery_leaves_no_trace_on_the_screen_but_its_own(home: Path)
 def test_a_demo_that_was_killed_is_left_open_and_goes_on(home: Path) -> None:
     process = started(home, "demo", "recovers", "tool_hangs", "--seconds", "20")
     line_with(process, "[2/2] tool_hangs")
-    _wait_for_turn(home)
+    _wait_for_turn(home, runs_begun=2)
     process.kill()
     process.communicate()
     listed = in_process_of_its_own(home, "runs", "--open")
