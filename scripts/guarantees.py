@@ -17,7 +17,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from generated_page import ROOT, write_or_check
+
 PROMISES = ROOT / "docs" / "reference" / "promises.toml"
 PAGE = ROOT / "docs" / "reference" / "guarantees.md"
 
@@ -112,14 +113,7 @@ def page() -> str:
 
 
 def main() -> None:
-    text = page()
-    if "--check" not in sys.argv:
-        PAGE.write_text(text, encoding="utf-8")
-        print(f"Wrote {PAGE.relative_to(ROOT)}")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        sys.exit(f"{PAGE.relative_to(ROOT)} is not up to date. Run `make docs` and commit it.")
-    else:
-        print(f"{PAGE.relative_to(ROOT)} is up to date")
+    write_or_check(PAGE, page())
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from generated_page import ROOT, write_or_check
+
 PAGE = ROOT / "docs" / "reference" / "terminal.md"
 
 WIDTH = "100"
@@ -63,14 +63,7 @@ def page() -> str:
 
 
 def main() -> None:
-    text = page()
-    if "--check" not in sys.argv:
-        PAGE.write_text(text, encoding="utf-8")
-        print(f"Wrote {PAGE.relative_to(ROOT)}")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        sys.exit(f"{PAGE.relative_to(ROOT)} is not up to date. Run `make docs` and commit it.")
-    else:
-        print(f"{PAGE.relative_to(ROOT)} is up to date")
+    write_or_check(PAGE, page())
 
 
 if __name__ == "__main__":
