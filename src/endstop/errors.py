@@ -12,6 +12,8 @@
     ├── ObservationError           what was reported cannot have happened (time or usage ran backwards)
     ├── PolicyError                a decision tree raised, or answered nonsense
     │   └── UnknownPolicyError     no decision tree of that name is registered
+    ├── TreeError                  a behaviour tree cannot be used; carries all its problems
+    │   └── UnknownTreeError       there is no tree of that name
     ├── RecordError                the record of a run cannot be read as it stands
     │   ├── MalformedFactError     not JSON, cut off, a field missing or of the wrong kind
     │   ├── UnknownFactError       a type this version has never heard of
@@ -139,6 +141,23 @@ class UnknownPolicyError(PolicyError):
     """No decision tree is registered under that name."""
 
     code = "unknown_policy"
+
+
+class TreeError(EndstopError):
+    """A behaviour tree cannot be used as it is written. ``problems`` has all of them, with file and line."""
+
+    code = "tree_refused"
+
+    def __init__(self, what: str, *, problems: tuple[str, ...] = (), allowed: str = "", to_do: str = "") -> None:
+        self.problems = problems
+        listed = "".join(f"\n  {problem}" for problem in problems)
+        super().__init__(what + (":" + listed if listed else ""), allowed=allowed, to_do=to_do)
+
+
+class UnknownTreeError(TreeError):
+    """There is no tree of that name."""
+
+    code = "unknown_tree"
 
 
 class RecordError(EndstopError):

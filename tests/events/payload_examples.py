@@ -20,6 +20,14 @@ from endstop.events.facts import (
     UsageDisputed,
     UserAwaited,
 )
+from endstop.events.steered import (
+    CapabilityMissing,
+    FallbackChosen,
+    PromptSet,
+    QueryClassified,
+    TreeChosen,
+    TreeTraced,
+)
 from endstop.kernel import conditions
 from endstop.kernel import observation as seen
 from endstop.kernel import verdict as noticed
@@ -261,6 +269,9 @@ EXAMPLES: dict[str, Payload] = {
     "agent.loop.detected": noticed.FindingReported(finding=LOOP, response=Response.STOP, turn=2),
     "agent.errors.detected": noticed.FindingReported(finding=ERRORS, response=Response.ASK, turn=2),
     "agent.finished": seen.AgentFinished(at_s=8.0, answer="It is in auth.py."),
+    "agent.finished, with a caveat": seen.AgentFinished(
+        at_s=8.0, answer="It is in auth.py.", caveat="The tests were not read."
+    ),
     "hint.given": HintGiven(turn=7, text="Consider wrapping up your response."),
     "iteration.ended": seen.IterationEnded(
         at_s=7.0,
@@ -289,6 +300,14 @@ EXAMPLES: dict[str, Payload] = {
     "review.decided rejected": ReviewDecided(
         scope="reader", review_id="review:3", decision=Rejected(by="ana", why="enough"), by="ana"
     ),
+    "tree.chosen": TreeChosen(tree="oracle-agent", hash="5f2c", spec='{"name":"oracle-agent"}'),
+    "tree.traced": TreeTraced(turn=1, steps=("0 running", "3 success"), dropped=2),
+    "query.classified": QueryClassified(query_type="code", confidence=0.8, why="it asks where something is"),
+    "model.prompted": PromptSet(turn=0, system="You answer questions.", tools=("search_code", "read_file")),
+    "capability.missing": CapabilityMissing(
+        turn=2, capability="run_tests", reason="to see what fails", workaround="ask the user"
+    ),
+    "fallback.chosen": FallbackChosen(turn=2, action="force_response", why="no signal for 3 turns"),
 }
 """The first words of a name are the type; what comes after a space or a comma tells variants apart."""
 

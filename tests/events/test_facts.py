@@ -160,6 +160,13 @@ SEVERITIES = {
     "review.decided approved": INFO,
     "review.decided needs changes": INFO,
     "review.decided rejected": INFO,
+    "tree.chosen": INFO,
+    "tree.traced": DEBUG,
+    "query.classified": INFO,
+    "model.prompted": DEBUG,
+    "capability.missing": WARNING,
+    "fallback.chosen": WARNING,
+    "agent.finished, with a caveat": INFO,
 }
 
 

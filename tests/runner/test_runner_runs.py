@@ -153,9 +153,11 @@ async def test_shutdown_lets_every_run_finish_its_turn_and_leaves_it_open(store:
 @pytest.mark.guarantee("D10")
 async def test_shutdown_cuts_off_what_takes_too_long_and_keeps_what_it_said(store: Store) -> None:
     home = runner(store)
-    run_id = await home.start(agent(Hangs(pieces=2)), "Go.")
-    waiting = asyncio.create_task(home.run(agent(Hangs(pieces=2)), "Go."))
-    await asyncio.sleep(0.05)
+    told = asyncio.Semaphore(0)
+    run_id = await home.start(agent(Hangs(pieces=2)), "Go.", listener=lambda _: told.release())
+    waiting = asyncio.create_task(home.run(agent(Hangs(pieces=2)), "Go.", listener=lambda _: told.release()))
+    for _ in range(4):
+        await told.acquire()
     began_s = time.monotonic()
     await home.shutdown(seconds=0.05)
     assert time.monotonic() - began_s < 1.0

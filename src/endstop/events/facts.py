@@ -14,6 +14,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from endstop.events.steered import (
+    CapabilityMissing,
+    FallbackChosen,
+    PromptSet,
+    QueryClassified,
+    TreeChosen,
+    TreeTraced,
+)
 from endstop.kernel import observation as seen
 from endstop.kernel import verdict as noticed
 from endstop.kernel.agent import AgentConfig
@@ -190,6 +198,12 @@ Note: TypeAlias = (
     | RunTaken
     | ReviewRequested
     | ReviewDecided
+    | TreeChosen
+    | TreeTraced
+    | QueryClassified
+    | PromptSet
+    | CapabilityMissing
+    | FallbackChosen
 )
 Payload: TypeAlias = RunStarted | seen.Observation | Derivation | Note
 
@@ -205,6 +219,12 @@ NOTES = (
     RunTaken,
     ReviewRequested,
     ReviewDecided,
+    TreeChosen,
+    TreeTraced,
+    QueryClassified,
+    PromptSet,
+    CapabilityMissing,
+    FallbackChosen,
 )
 OBSERVATIONS: tuple[type[seen.Observation], ...] = (
     seen.ScopeOpened,
@@ -282,6 +302,12 @@ PAYLOAD_OF_TYPE = MappingProxyType(
         "escalation.reached": EscalationReached,
         "review.requested": ReviewRequested,
         "review.decided": ReviewDecided,
+        "tree.chosen": TreeChosen,
+        "tree.traced": TreeTraced,
+        "query.classified": QueryClassified,
+        "model.prompted": PromptSet,
+        "capability.missing": CapabilityMissing,
+        "fallback.chosen": FallbackChosen,
     }
 )
 """Every type of fact there is. Names never change; new ones may be added."""
@@ -304,6 +330,10 @@ _SEVERITY_OF_PAYLOAD: dict[type, Severity] = {
     seen.ContextMeasured: Severity.DEBUG,
     HintGiven: Severity.DEBUG,
     ModelTold: Severity.DEBUG,
+    TreeTraced: Severity.DEBUG,
+    PromptSet: Severity.DEBUG,
+    CapabilityMissing: Severity.WARNING,
+    FallbackChosen: Severity.WARNING,
 }
 """Where the class alone tells the severity, and it is not the usual one."""
 

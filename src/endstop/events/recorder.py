@@ -171,6 +171,7 @@ class Recorder:
             reason,
             gathered=self.gathered(scope) or "" if owes_answer else self.gathered(scope),
             answer=own.answer or texts[-1],
+            caveat=own.caveat,
             by=self.state.cancelled_by or "",
         )
         self.end_with(ending, at_s=at_s, time=time, scope=scope)

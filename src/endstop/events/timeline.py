@@ -11,6 +11,7 @@ from endstop.events.facts import (
     HintGiven,
     ModelFailed,
     ModelTold,
+    Payload,
     ReviewDecided,
     ReviewRequested,
     RunStarted,
@@ -21,6 +22,14 @@ from endstop.events.facts import (
     Thought,
     UsageDisputed,
     UserAwaited,
+)
+from endstop.events.steered import (
+    CapabilityMissing,
+    FallbackChosen,
+    PromptSet,
+    QueryClassified,
+    TreeChosen,
+    TreeTraced,
 )
 from endstop.kernel import observation as seen
 from endstop.kernel import verdict as noticed
@@ -102,7 +111,25 @@ def _told(fact: Fact) -> tuple[str, str]:
         case ReviewDecided(by=by, decision=decision):
             return f"Review decided by {by}", type(decision).__name__
         case _:
-            return _told_observation(fact)
+            return _told_of_steering(fact.payload) or _told_observation(fact)
+
+
+def _told_of_steering(payload: Payload) -> tuple[str, str] | None:
+    match payload:
+        case TreeChosen(tree=tree, hash=digest):
+            return f"Steered by the tree {tree}", digest
+        case TreeTraced(steps=steps):
+            return "Tree", ", ".join(steps)
+        case QueryClassified(query_type=query_type, why=why):
+            return f"Question about: {query_type}", why
+        case PromptSet(tools=tools):
+            return "Prompt composed", f"with {', '.join(tools)}" if tools else "without tools"
+        case CapabilityMissing(capability=capability, reason=reason):
+            return f"Cannot: {capability}", reason
+        case FallbackChosen(action=action, why=why):
+            return f"Fallback: {action.replace('_', ' ')}", why
+        case _:
+            return None
 
 
 def _told_observation(fact: Fact) -> tuple[str, str]:

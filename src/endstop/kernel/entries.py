@@ -195,6 +195,7 @@ def _user_said(state: Any, own: Any, said: UserSaid) -> Noticed:  # noqa: ARG001
 def _agent_finished(state: Any, own: Any, finished: AgentFinished) -> Noticed:  # noqa: ARG001
     own.is_finished = True
     own.answer = finished.answer
+    own.caveat = finished.caveat
     return NOTHING_NOTICED
 
 

@@ -215,6 +215,8 @@ class AgentFinished(Observation):
     """The model finished by itself: a reply without tool calls, or its terminal tool."""
 
     answer: str = ""
+    caveat: str = ""
+    """What the agent itself says is wanting in its answer: the run is completed with this as a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -174,15 +174,20 @@ def forced_answer(text: str) -> str:
     return f"{text.rstrip()}\n\n{TRUNCATED_NOTE}" if text.strip() else UNABLE_ANSWER
 
 
-def conclude(reason: StopReason, *, gathered: str | None, answer: str = "", by: str = "") -> Ending:
+def conclude(
+    reason: StopReason, *, gathered: str | None, answer: str = "", caveat: str = "", by: str = ""
+) -> Ending:
     """The ending that a stop leads to.
 
     ``gathered`` is the text so far, or None where no answer is due (a loop that reports none).
-    ``answer`` is the model's own, when it finished. ``by`` is who cancelled.
+    ``answer`` is the model's own, when it finished, with what it says is wanting. ``by`` is who cancelled.
     """
     match reason.rule:
         case StopRule.FINISHED:
-            warnings = (reason.message,) if reason.limit is not None else ()
+            warnings = (
+                *((caveat,) if caveat else ()),
+                *((reason.message,) if reason.limit is not None else ()),
+            )
             return Completed(answer=answer, warnings=warnings)
         case StopRule.CANCELLED:
             return Cancelled(by=by, answer=gathered or "")

@@ -34,6 +34,7 @@ class ScopeState:
     closing: LimitKind | None = None
     is_finished: bool = False
     answer: str = ""
+    caveat: str = ""
     findings: tuple[Finding, ...] = ()
     pending_hints: tuple[str, ...] = ()
     recent_actions: tuple[str, ...] = ()

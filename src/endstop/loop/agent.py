@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from endstop.errors import InvalidValueError
 from endstop.kernel.agent import AgentConfig
@@ -18,6 +18,9 @@ from endstop.kernel.review import Review, ReviewDecision
 from endstop.loop.toolbox import Toolbox
 from endstop.ports import Model, Tool
 
+if TYPE_CHECKING:
+    from endstop.loop.turns import Turns
+
 DEFAULT_MAX_OUTPUT_TOKENS = 4_096
 AWAIT_USER = "await_user"
 """The tool by which an agent tells the user where it stands, and waits (D7)."""
@@ -27,6 +30,10 @@ _DEFAULT_CONFIG = AgentConfig()
 
 Reviewer = Callable[[Review], Awaitable[ReviewDecision]]
 """Decides a review in place of a person. Not trusted: what it answers is checked, and capped."""
+
+Steering: TypeAlias = "Callable[[Turns], Awaitable[None]]"
+"""Takes turns in its own way, in place of the tool loop, and returns when it has nothing more to do. If the
+agent is not done by then, and the governor has nothing against it, it is called again."""
 
 
 class OnLimit(StrEnum):
@@ -80,6 +87,8 @@ class Agent:
     """A hard limit on its iterations: a limit on turns that leads to a review (D2, D3)."""
     awaits_user: bool = False
     """It has the tool ``await_user``, and must use it before a hard limit (D7)."""
+    steering: Steering | None = None
+    """What drives it, where that is not the tool loop: a tree."""
     retries: Retries = Retries()
     max_output_tokens: int = DEFAULT_MAX_OUTPUT_TOKENS
     stall_s: float = 60.0
@@ -114,6 +123,7 @@ class Agent:
             "reviewer": self.reviewer is not None,
             "escalation": self.escalation is not None,
             "awaits_user": self.awaits_user,
+            "steering": self.steering is not None,
         }
         return tuple(name for name, is_there in parts.items() if is_there)
 

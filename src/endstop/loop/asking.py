@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from endstop.errors import ModelError, ModelUnreachableError
@@ -41,13 +42,26 @@ class Asking:
     """Makes the model calls of one run or scope."""
 
     def __init__(
-        self, journal: Journal, agent: Agent, history: History, overseer: Overseer, scope: str
+        self,
+        journal: Journal,
+        agent: Agent,
+        history: History,
+        overseer: Overseer,
+        scope: str,
+        *,
+        is_beside: bool = False,
     ) -> None:
+        """``is_beside``: calls are made in tasks of their own, beside whatever drives."""
         self._journal = journal
         self._agent = agent
         self._history = history
         self._overseer = overseer
+        self._run = overseer.run_beside if is_beside else overseer.run
         self._scope = scope
+        self.output_cap = agent.max_output_tokens
+        """How long a reply may be, where nothing else makes it shorter."""
+        self.watcher: Callable[[], None] | None = None
+        """Told that a piece of a reply has come."""
         self._reading: Reading | None = None
         self._under_way: tuple[int, str, CallTerms, int] | None = None
         self._most_context = smallest_limit(journal, scope, LimitKind.CONTEXT_TOKENS)
@@ -61,7 +75,7 @@ class Asking:
             self._journal.recorder.state.ledger,
             self._scope,
             input_tokens=self._history.tokens,
-            output_cap=self._agent.max_output_tokens,
+            output_cap=self.output_cap,
             cost_of=lambda sent, said: model.cost_usd(ModelUsage(input_tokens=sent, output_tokens=said)),
             closing=closing,
             is_in_turn=is_in_turn,
@@ -72,7 +86,12 @@ class Asking:
         self._journal.note(ModelTold(scope=self._scope, turn=turn, text=text))
         self._history.add(UserMessage(text=text))
 
-    async def ask(self, turn: int, agreed: CallTerms, tools: tuple[ToolSpec, ...]) -> Reply:
+    @property
+    def chars_so_far(self) -> int:
+        """How much text of the latest reply has come."""
+        return 0 if self._reading is None else self._reading.chars
+
+    async def ask(self, turn: int, agreed: CallTerms, *, system: str, tools: tuple[ToolSpec, ...]) -> Reply:
         """Make the call, again if it fails in a way that may pass, and record what came of it.
 
         The terms that were agreed before the turn hold if nothing was added to the history since.
@@ -87,7 +106,7 @@ class Asking:
             if isinstance(terms, LimitKind):
                 is_out_of_room = closing is not None or terms is LimitKind.CONTEXT_TOKENS
                 return Reply(unaffordable=terms if is_out_of_room else None)  # else: the next turn closes
-            ended, reading = await self._attempt(turn, failures, terms, closing, tools)
+            ended, reading = await self._attempt(turn, failures, terms, closing, system, tools)
             reply = self._recorded(turn, reading, ended)
             if reply.failure is None:
                 return reply
@@ -97,12 +116,14 @@ class Asking:
             if wait_s is None or not await self._waited(wait_s):
                 return reply
 
-    def salvage(self) -> None:
-        """Record what has come of a call that is under way and will not be waited for."""
-        if self._under_way is not None and self._reading is not None:
-            turn, reservation, terms, sent = self._under_way
-            self._settle(turn, reservation, terms, sent)
-            self._recorded(turn, self._reading, Ended.CUT)
+    def salvage(self) -> str:
+        """Record what has come of a call that is under way and will not be waited for. Its text, if any."""
+        if self._under_way is None or self._reading is None:
+            return ""
+        turn, reservation, terms, sent = self._under_way
+        self._reading.show_rest()
+        self._settle(turn, reservation, terms, sent)
+        return self._recorded(turn, self._reading, Ended.CUT).text
 
     async def _attempt(
         self,
@@ -110,6 +131,7 @@ class Asking:
         failures: int,
         terms: CallTerms,
         closing: LimitKind | None,
+        system: str,
         tools: tuple[ToolSpec, ...],
     ) -> tuple[Ended, Reading]:
         reservation = f"call:{turn}.{failures}"
@@ -126,7 +148,7 @@ class Asking:
         )
         await self._journal.hand_over()  # what may be spent from here on is on its way into the record
         request = ModelRequest(
-            system=self._agent.system,
+            system=system,
             messages=self._history.messages,
             tools=tools,
             max_output_tokens=terms.max_output_tokens,
@@ -134,7 +156,7 @@ class Asking:
         thresholds = self._journal.recorder.started.config.thresholds
         reading = self._reading = Reading(request, thresholds, self._show(turn))
         self._under_way = turn, reservation, terms, sent
-        ended = await self._overseer.run(
+        ended = await self._run(
             reading.read(self._agent.model),
             seconds=self._journal.seconds_left(self._scope, closing=closing is not None),
             stall_s=self._agent.stall_s,
@@ -215,12 +237,14 @@ class Asking:
 
     def _show(self, turn: int) -> Show | None:
         """Shows the reply to whoever listens, without any part of a signal (C3)."""
-        if self._journal.listener is None:
+        if self._journal.listener is None and self.watcher is None:
             return None
         stream = SignalStream()
         run_id, scope = self._journal.run_id, self._scope
 
         def show(text: str | None, is_thought: bool) -> None:
+            if self.watcher is not None:
+                self.watcher()
             shown = text if is_thought else stream.finish() if text is None else stream.feed(text)
             if shown:
                 self._journal.show(

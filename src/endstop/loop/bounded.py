@@ -78,6 +78,29 @@ class _Call:
         return None
 
 
+class _Timer:
+    """Tells whoever waits for a call when it is to be cut short."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, waiter: asyncio.Future[Ended], call: _Call) -> None:
+        self._loop = loop
+        self._waiter = waiter
+        self._call = call
+        self._handle: asyncio.TimerHandle | None = None
+        self._look()
+
+    def _look(self) -> None:
+        reason = self._call.reason(self._loop.time())
+        if reason is not None:
+            _tell(self._waiter, reason)
+            return
+        due_s = self._call.due_s()
+        self._handle = None if due_s is None else self._loop.call_at(due_s, self._look)
+
+    def stop(self) -> None:
+        if self._handle is not None:
+            self._handle.cancel()
+
+
 class Overseer:
     """Oversees what one run has under way."""
 
@@ -159,8 +182,15 @@ class Overseer:
             raise asyncio.CancelledError  # somebody else wants it to end, too
         return call.fired
 
-    async def run_beside(self, work: Coroutine[Any, Any, Any], *, seconds: float | None = None) -> Ended:
-        """Run ``work`` in a task of its own, beside others. It is to catch all its errors itself."""
+    async def run_beside(
+        self,
+        work: Coroutine[Any, Any, Any],
+        *,
+        seconds: float | None = None,
+        stall_s: float | None = None,
+        last_sign_s: Callable[[], float] | None = None,
+    ) -> Ended:
+        """The same in a task of its own, beside others. It is to catch all its errors itself."""
         if self.is_cutting:
             work.close()
             return Ended.CUT
@@ -168,8 +198,7 @@ class Overseer:
         task = loop.create_task(work)
         waiter: asyncio.Future[Ended] = loop.create_future()
         task.add_done_callback(lambda _: _tell(waiter, Ended.BY_ITSELF))
-        when_s = _deadline_s(loop, seconds)
-        timer = None if when_s is None else loop.call_at(when_s, _tell, waiter, Ended.OUT_OF_TIME)
+        timer = _Timer(loop, waiter, _Call(task, _deadline_s(loop, seconds), stall_s, last_sign_s))
         self._beside.add(waiter)
         try:
             ended = await waiter
@@ -178,8 +207,7 @@ class Overseer:
             raise
         finally:
             self._beside.discard(waiter)
-            if timer is not None:
-                timer.cancel()
+            timer.stop()
         if ended is Ended.BY_ITSELF:
             _retrieved(task)
         else:

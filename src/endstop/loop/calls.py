@@ -63,13 +63,17 @@ class Calls:
         overseer: Overseer,
         scope: str,
         run_child: RunChild,
+        *,
+        is_beside: bool = False,
     ) -> None:
+        """``is_beside``: calls are made in tasks of their own, beside whatever drives."""
         self._journal = journal
         self._agent = agent
         self._toolbox = toolbox
         self._overseer = overseer
         self._scope = scope
         self._run_child = run_child
+        self._is_beside = is_beside
         self._terminal = None if agent.terminal is None else agent.terminal.spec.name
         self._most_per_turn = smallest_limit(journal, scope, LimitKind.TOOL_CALLS_PER_TURN)
         self._most_at_once = smallest_limit(journal, scope, LimitKind.PARALLEL_TOOLS)
@@ -77,20 +81,33 @@ class Calls:
     def numbered(self, turn: int, requests: Sequence[ToolRequest]) -> tuple[ToolRequest, ...]:
         """The requests with names of our own: unique in the run, whatever the model called them."""
         return tuple(
-            ToolRequest(
-                id=f"t{turn + 1}_{place}",
-                tool=readable(request.tool)[:_NAME_CHARS],
-                arguments=shortened(request.arguments, MOST_ARGUMENT_CHARS),
-            )
+            self.named(f"t{turn + 1}_{place}", request.tool, request.arguments)
             for place, request in enumerate(requests, 1)
         )
 
+    def named(self, call: str, tool: str, arguments: str) -> ToolRequest:
+        """A request under a name of our own, fit for the record."""
+        return ToolRequest(
+            id=call,
+            tool=readable(tool)[:_NAME_CHARS],
+            arguments=shortened(arguments, MOST_ARGUMENT_CHARS),
+        )
+
     async def answer(
-        self, turn: int, requests: Sequence[ToolRequest], *, closing: bool, not_run: str | None
+        self,
+        turn: int,
+        requests: Sequence[ToolRequest],
+        *,
+        closing: bool,
+        not_run: str | None,
+        most: int | None = None,
     ) -> Answered:
-        """Run what may be run, and give the rest a result that says why not. ``not_run``: none may."""
+        """Run what may be run, ``most`` calls at most, and give the rest a result that says why not.
+
+        ``not_run``: none may.
+        """
         calls = [self._called(turn, request) for request in requests]
-        wanted = self._sorted_out(calls, closing=closing, not_run=not_run)
+        wanted = self._sorted_out(calls, closing=closing, not_run=not_run, most=most)
         if wanted:
             await self._saved(wanted)
             await self._run_all(wanted, closing=closing)
@@ -105,6 +122,13 @@ class Calls:
         return Answered(
             messages=tuple(call.answer for call in calls if call.answer is not None), ending=ending
         )
+
+    def refuse(self, turn: int, requests: Sequence[ToolRequest], why: str) -> tuple[ToolMessage, ...]:
+        """Give calls that nobody is going to run a result that says so."""
+        calls = [self._called(turn, request) for request in requests]
+        for call in calls:
+            self._answered(call, CallStatus.SKIPPED, why)
+        return tuple(call.answer for call in calls if call.answer is not None)
 
     async def _saved(self, wanted: list[_Call]) -> None:
         """What is about to have an effect stands in the record before it happens."""
@@ -136,7 +160,9 @@ class Calls:
         self._journal.enter(called)
         return _Call(request, called, tool)
 
-    def _sorted_out(self, calls: list[_Call], *, closing: bool, not_run: str | None) -> list[_Call]:
+    def _sorted_out(
+        self, calls: list[_Call], *, closing: bool, not_run: str | None, most: int | None
+    ) -> list[_Call]:
         """The calls to run, the terminal one last. The others are answered here."""
         wanted: list[_Call] = []
         for call in calls:
@@ -146,6 +172,9 @@ class Calls:
                 self._answered(call, CallStatus.SKIPPED, "Not run: this is the last turn. " + self._use_now)
             elif self._most_per_turn is not None and len(wanted) >= self._most_per_turn:
                 why = f"Not run: at most {self._most_per_turn} tool calls per turn. Ask again next turn."
+                self._answered(call, CallStatus.SKIPPED, why)
+            elif most is not None and len(wanted) >= most:
+                why = "Not run: this part of the work has no tool calls left. Go on without."
                 self._answered(call, CallStatus.SKIPPED, why)
             elif call.tool is None:
                 self._answered(call, CallStatus.FAILED, self._unknown(call.request.tool))
@@ -166,7 +195,7 @@ class Calls:
 
     async def _run_all(self, calls: list[_Call], *, closing: bool) -> None:
         if len(calls) == 1:
-            await self._run(calls[0], closing=closing)
+            await self._run(calls[0], closing=closing, is_beside=self._is_beside)
             return
         terminal = [call for call in calls if call.request.tool == self._terminal]
         room = asyncio.Semaphore(self._most_at_once or len(calls))

@@ -1,6 +1,6 @@
-"""The tool loop: turn after turn, until the governor says stop (section D).
+"""Drives a run: turns in the tool loop, or as its steering takes them, until the governor says stop.
 
-It asks the governor before every turn, and does what it says. A limit, a finding, a failure or a
+The governor is asked before every turn, and what it says is done. A limit, a finding, a failure or a
 cancellation ends the run with one ending; a review or a question to the user pauses it.
 """
 
@@ -15,47 +15,22 @@ from endstop.events.facts import UserAwaited
 from endstop.events.reviewing import is_reviewable
 from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import ROOT
-from endstop.kernel.limits import LimitKind
-from endstop.kernel.observation import (
-    AgentFinished,
-    CallStatus,
-    CallUnaffordable,
-    ContextMeasured,
-    RunPaused,
-    ScopeOpened,
-    TurnEnded,
-    TurnStarted,
-    UserSaid,
-)
+from endstop.kernel.observation import CallStatus, RunPaused, ScopeOpened, UserSaid
 from endstop.kernel.outcome import AwaitingUser, Ending, Failed, Outcome, StopReason, StopRule
-from endstop.kernel.verdict import LastTurn, Stop
-from endstop.kernel.wording import last_turn
+from endstop.kernel.verdict import Stop, Verdict
 from endstop.loop.agent import Agent, OnLimit
-from endstop.loop.asking import Asking, Reply
-from endstop.loop.awaiting import AwaitUser
+from endstop.loop.asking import Reply
 from endstop.loop.bounded import Ended, Overseer
-from endstop.loop.calls import Calls
 from endstop.loop.escalating import Escalating
-from endstop.loop.history import History, messages_of
 from endstop.loop.journal import Journal
 from endstop.loop.reviews import Reviews
-from endstop.loop.toolbox import Toolbox
-from endstop.ports import Message, ToolResult, UserMessage
-from endstop.signals import SignalType
+from endstop.loop.turns import MOST_EMPTY, MOST_PROSE, Turns
+from endstop.ports import Message
 
-_GOES_ON_FROM = 0.5
-"""A ``need_turn`` with less confidence does not ask for another turn (C6)."""
-
-_SHORTER = "Your reply was cut off at its greatest length. Be shorter, and say it again as a whole."
-_TRUNCATED_CALL = "Not run: your reply was cut off at its greatest length. Be shorter, and ask again."
-_CUT_CALL = "Not run: the reply was cut off."
 _TOLD_TO_STOP = "Cancelled: the process that ran it was told to stop. It may have had its effect."
 _WOULD_NOT_END = "Cut off: it did not end when it was told to. It may have had its effect."
-_USE_TOOLS = "Use your tools: prose alone is no answer here."
-_EMPTY = "Your reply was empty. Use a tool, or answer."
-_MOST_EMPTY = 2
+_IDLE = "What steers this agent ended without taking a turn, and would do so for ever."
 _GIVE_WAY_S = 0.005
-_MOST_PROSE = 2
 
 
 class Driver:
@@ -73,34 +48,23 @@ class Driver:
         """``before`` is what was said before the run began: the conversation it belongs to."""
         self.journal = journal
         self.agent = agent
-        self.result: object = None
-        """What the terminal tool gave, once it has."""
         self.is_to_leave = False
         """Leave the run open after the turn under way: the process is to end, and another will go on."""
         self._scope = scope
         self._overseer = Overseer() if overseer is None else overseer
-        self._await_user = AwaitUser() if agent.awaits_user else None
-        tools = (*agent.tools, *((self._await_user,) if self._await_user else ()))
-        terminal = () if agent.terminal is None else (agent.terminal,)
-        toolbox = Toolbox((*tools, *terminal))
-        self._tools = toolbox.specs
-        self._closing_tools = Toolbox(terminal).specs
-        self._before = tuple(before)
-        self._history = History(agent.model, system=agent.system, tools=self._tools)
-        self._read_history()
-        self._asking = Asking(journal, agent, self._history, self._overseer, scope)
-        self._calls = Calls(journal, agent, toolbox, self._overseer, scope, self.run_child)
+        self._turns = Turns(
+            journal, agent, self._overseer, scope=scope, before=before, run_child=self.run_child
+        )
         self._reviews = Reviews(journal, agent, self._overseer)
         self._escalating = Escalating(journal, agent.escalation, scope)
-        self._limits_context = any(
-            account.budget.context_tokens is not None
-            for account in journal.recorder.state.ledger.lineage(scope)
-        )
         self._gave_way_s = 0.0
-        self._empty_replies = 0
-        self._prose_replies = 0
         self._children = 0
         self._under_way: set[Driver] = set()
+
+    @property
+    def result(self) -> object:
+        """What the terminal tool gave, once it has."""
+        return self._turns.result
 
     def cut(self) -> None:
         """End what is under way at once. What the governor says then decides how the run goes on."""
@@ -130,12 +94,7 @@ class Driver:
     async def _drive(self) -> Outcome | None:
         while True:
             await self._give_way()
-            if self._limits_context:
-                measured = ContextMeasured(
-                    at_s=self.journal.now_s, scope=self._scope, tokens=self._history.tokens
-                )
-                self.journal.enter(measured)
-            verdict = self.journal.verdict(self._scope)
+            verdict = self._turns.verdict()
             if isinstance(verdict, Stop):
                 outcome = await self._stop(verdict.reason)
                 if outcome is not None:
@@ -143,7 +102,7 @@ class Driver:
                 continue
             if self.is_to_leave:
                 return None
-            outcome = await self._turn(verdict.limit if isinstance(verdict, LastTurn) else None)
+            outcome = await (self._turn(verdict) if self.agent.steering is None else self._steered())
             if outcome is not None:
                 return outcome
 
@@ -154,93 +113,49 @@ class Driver:
             self._gave_way_s = now_s
             await asyncio.sleep(0)
 
-    async def _turn(self, closing: LimitKind | None) -> Outcome | None:
-        terms = self._asking.terms(closing)
-        if isinstance(terms, LimitKind):
-            self._unaffordable(terms)
+    async def _turn(self, verdict: Verdict) -> Outcome | None:
+        """One turn of the tool loop."""
+        turns = self._turns
+        if not turns.begin(verdict):
             return None
-        closing = terms.closing
-        turn = self.journal.recorder.state.scopes[self._scope].turns_started
-        started = TurnStarted(at_s=self.journal.now_s, scope=self._scope, turn=turn, closing=closing)
-        noticed = self.journal.enter(started)
-        self._hand_on(turn, noticed.hints, closing)
-        tools = self._tools if closing is None else self._closing_tools
-        reply = await self._asking.ask(turn, terms, tools)
-        ending = await self._answered(turn, reply, is_closing=closing is not None)
-        self._finish(turn, reply, ending, is_closing=closing is not None)
-        self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))
-        if reply.unaffordable is not None:
-            self._unaffordable(reply.unaffordable)
+        reply = await turns.ask()
+        ending = await turns.answer()
+        answer = turns.judge() if ending is None else ending.text
+        if answer is not None:
+            turns.finished(answer)
+        turns.end()
+        return self._failed_turn(reply) or await self._awaiting(turns.taken - 1)
+
+    async def _steered(self) -> Outcome | None:
+        """Have the agent's own steering take turns, until it has nothing more to do."""
+        turns, steering = self._turns, self.agent.steering
+        assert steering is not None, "it is steered"
+        before = turns.taken
+        try:
+            await steering(turns)
+        finally:
+            turns.watch(None)
+        turns.end()
+        if turns.question_to_user is not None:
+            return await self._awaiting(max(turns.taken - 1, 0))
+        if turns.reply is not None and turns.taken > before:
+            return self._failed_turn(turns.reply)
+        if isinstance(turns.verdict(), Stop) or self.is_to_leave:
+            return None
+        return self._failed("steering_idle", _IDLE)
+
+    def _failed_turn(self, reply: Reply) -> Outcome | None:
+        """The ending of a run whose turn went wrong for good, if it did."""
+        turns = self._turns
         if reply.failure is not None:
             return self._failed_model(reply)
-        if self._empty_replies >= _MOST_EMPTY:
-            return self._failed("empty_replies", f"The model gave {_MOST_EMPTY} empty replies in a row.")
-        if self._prose_replies >= _MOST_PROSE:
-            why = f"No tool was called in {_MOST_PROSE} turns in a row, though this agent must use tools."
+        if turns.empty_replies >= MOST_EMPTY:
+            return self._failed("empty_replies", f"The model gave {MOST_EMPTY} empty replies in a row.")
+        if turns.prose_replies >= MOST_PROSE:
+            why = f"No tool was called in {MOST_PROSE} turns in a row, though this agent must use tools."
             return self._failed("tools_unused", why)
-        is_finished = self.journal.recorder.state.scopes[self._scope].is_finished
-        failure = None if is_finished else self._escalating.turn_ended()
-        if failure is not None:
-            return self._failed(failure.code, str(failure))
-        return await self._awaiting(turn)
-
-    def _hand_on(self, turn: int, hints: tuple[str, ...], closing: LimitKind | None) -> None:
-        """Give the model what the governor has to say to it, after all results of its calls (A2).
-
-        The governor knows the run's terminal tool, not that of a sub-agent, which is told in our words.
-        """
-        if closing is not None and self._scope != ROOT:
-            terminal = "" if self.agent.terminal is None else self.agent.terminal.spec.name
-            self._asking.tell(turn, last_turn(closing, terminal))
-            return
-        for hint in hints:
-            self._history.add(UserMessage(text=hint))
-
-    async def _answered(self, turn: int, reply: Reply, *, is_closing: bool) -> ToolResult | None:
-        """Answer the calls of a reply, and put both into the history. The terminal tool's result, if any."""
-        requests = self._calls.numbered(turn, reply.calls)
-        self._asking.keep(reply.text, requests, is_closing=is_closing)
-        if not requests:
-            return None
-        not_run = None if reply.is_whole else _TRUNCATED_CALL if reply.is_truncated else _CUT_CALL
-        answered = await self._calls.answer(turn, requests, closing=is_closing, not_run=not_run)
-        for message in answered.messages:
-            self._history.add(message)
-        return answered.ending
-
-    def _finish(self, turn: int, reply: Reply, ending: ToolResult | None, *, is_closing: bool) -> None:
-        """Record that the agent is done, if it is; tell it what is missing, if that is for us to say."""
-        if ending is not None:
-            self.result = ending.value
-            self._enter_finished(ending.text)
-            return
-        if reply.calls or reply.failure is not None or reply.unaffordable is not None:
-            self._empty_replies = self._prose_replies = 0
-            return
-        if not reply.is_whole:
-            if reply.is_truncated and not is_closing:
-                self._asking.tell(turn, _SHORTER)
-            return
-        if self.agent.config.must_use_tools:
-            if not self.journal.recorder.started.config.must_use_tools and not is_closing:
-                self._prose_replies += 1  # a sub-agent: the governor knows only what the run itself must do
-                self._asking.tell(turn, _USE_TOOLS)
-            return
-        if _wants_another_turn(reply):
-            return
-        if not reply.text.strip():
-            self._empty_replies += 1
-            if not is_closing:
-                self._asking.tell(turn, _EMPTY)
-            return
-        self._enter_finished(reply.text.strip())
-
-    def _enter_finished(self, answer: str) -> None:
-        self._empty_replies = 0
-        self.journal.enter(AgentFinished(at_s=self.journal.now_s, scope=self._scope, answer=answer))
-
-    def _unaffordable(self, limit: LimitKind) -> None:
-        self.journal.enter(CallUnaffordable(at_s=self.journal.now_s, scope=self._scope, limit=limit))
+        failure = None if turns.is_finished else self._escalating.turn_ended()
+        return None if failure is None else self._failed(failure.code, str(failure))
 
     async def _stop(self, reason: StopReason) -> Outcome | None:
         """What a stop leads to: an ending, a pause, or, reviewed and approved at once, nothing (None)."""
@@ -252,7 +167,7 @@ class Driver:
             why = self._escalating.why() if is_hard_limit else reason.message
             outcome, feedback = await self._reviews.ask(why)
             for text in feedback:
-                self._history.add(UserMessage(text=text))
+                self._turns.hear(text)
             return outcome
         return self.journal.end(reason, scope=self._scope)
 
@@ -272,7 +187,7 @@ class Driver:
 
     async def _awaiting(self, turn: int) -> Outcome | None:
         """Pause if the agent has asked the user something."""
-        question = None if self._await_user is None else self._await_user.taken()
+        question = self._turns.taken_question()
         if question is None:
             return None
         self.journal.note(UserAwaited(scope=self._scope, turn=turn, question=question))
@@ -331,7 +246,7 @@ class Driver:
         if not self.journal.is_open(self._scope):
             return
         try:
-            self._close_turn(CallStatus.CANCELLED, _TOLD_TO_STOP)
+            self._turns.salvage(CallStatus.CANCELLED, _TOLD_TO_STOP)
             await self.journal.flush()
         except EndstopError:
             return  # the record stands where it was last saved; resuming goes on from there
@@ -344,20 +259,4 @@ class Driver:
         for scope in self.journal.recorder.state.ledger.children(self._scope):
             self.journal.end(above, scope=scope)
         is_late = reason is Ended.OUT_OF_TIME
-        self._close_turn(CallStatus.TIMED_OUT if is_late else CallStatus.CANCELLED, _WOULD_NOT_END)
-        self._read_history()
-
-    def _close_turn(self, status: CallStatus, why: str) -> None:
-        """Record what there is of the turn under way, and end it."""
-        self._asking.salvage()
-        self._calls.answer_open(status, why)
-        for turn in sorted(self.journal.recorder.state.scopes[self._scope].open_turns):
-            self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))
-
-    def _read_history(self) -> None:
-        self._history.begin_anew((*self._before, *messages_of(self.journal.recorder.facts, self._scope)))
-
-
-def _wants_another_turn(reply: Reply) -> bool:
-    signal = reply.signal
-    return signal is not None and signal.type is SignalType.NEED_TURN and signal.confidence >= _GOES_ON_FROM
+        self._turns.salvage(CallStatus.TIMED_OUT if is_late else CallStatus.CANCELLED, _WOULD_NOT_END)

@@ -30,6 +30,13 @@ class History:
         for message in messages:
             self.add(message)
 
+    def given(self, *, system: str, tools: Sequence[ToolSpec]) -> None:
+        """The model is given another prompt and other tools from now on."""
+        fixed = self._model.count(system=system, tools=tools)
+        self._counted += fixed - self._fixed
+        self._tokens = self._counted  # the provider's count was of what it had before
+        self._fixed = fixed
+
     @property
     def tokens(self) -> int:
         """At most so many tokens of input the next call has."""

@@ -56,6 +56,8 @@ class Journal:
         self.recorder = recorder
         self.bus = Bus() if bus is None else bus
         self.listener = listener
+        self.watchers: list[Callable[[], None]] = []
+        """Told that something was recorded. They must not wait, and must not raise."""
         self._clock = clock
         self._store = store
         self._owner = owner
@@ -165,6 +167,8 @@ class Journal:
     def _recorded(self, fact: Fact) -> None:
         self._unsaved.append(fact)
         self.bus.publish(fact)
+        for watcher in self.watchers:
+            watcher()
 
 
 def smallest_limit(journal: Journal, scope: str, kind: LimitKind) -> int | None:

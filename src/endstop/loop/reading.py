@@ -44,6 +44,8 @@ class Reading:
         """It met its output cap, by the provider's word or by our own count."""
         self.repeated: RepeatedText | None = None
         self.error: ModelError | None = None
+        self.chars = 0
+        """How much text has come."""
         self.last_sign_s = asyncio.get_running_loop().time()
         self._request = request
         self._texts: list[str] = []
@@ -127,6 +129,7 @@ class Reading:
         if len(text) > most:
             text, self.is_truncated = text[:most], True
         self._texts.append(text)
+        self.chars += len(text)
         if self._show is not None:
             self._show(text, False)
         if self._repeats is None:
