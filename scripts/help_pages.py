@@ -44,22 +44,28 @@ def help_of(*command: str) -> str:
 
 
 def commands_in(overview: str) -> list[str]:
-    """The names of the commands, in the order in which the program lists them."""
+    """The names of the commands, in the order in which the program lists them; none if it lists none."""
     listed = overview.partition("\nCommands:\n")[2]
-    names = re.findall(r"^  ([a-z][a-z-]*)\b", listed, flags=re.MULTILINE)
-    return names or sys.exit("endstop --help lists no commands")
+    return re.findall(r"^  ([a-z][a-z-]*)\b", listed, flags=re.MULTILINE)
 
 
 def section(heading: str, text: str) -> str:
     return f"\n## {heading}\n\n```text\n{text}\n```\n"
 
 
+def sections_of(*command: str) -> list[str]:
+    """The section of a command, and those of the commands it has."""
+    text = help_of(*command)
+    found = [section(" ".join(("endstop", *command)), text)]
+    for name in commands_in(text):
+        found += sections_of(*command, name)
+    return found
+
+
 def page() -> str:
     """The whole page, as text."""
-    overview = help_of()
-    sections = [section("endstop", overview)]
-    sections += [section(f"endstop {name}", help_of(name)) for name in commands_in(overview)]
-    return INTRODUCTION + "".join(sections)
+    sections = sections_of()
+    return INTRODUCTION + "".join(sections) if len(sections) > 1 else sys.exit("endstop lists no commands")
 
 
 def main() -> None:

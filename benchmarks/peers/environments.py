@@ -15,6 +15,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "autogen": ("autogen-agentchat==0.7.5",),
     "langgraph": ("langgraph==1.2.20", "langgraph-checkpoint-sqlite==3.1.2", "langchain==1.4.7"),
     "openai_agents": ("openai-agents==0.24.0",),
+    "py_trees": ("py-trees==2.6.0",),
     "pydantic_ai": ("pydantic-ai-slim==2.66.0",),
     "smolagents": ("smolagents==1.26.0",),
 }

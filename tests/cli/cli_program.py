@@ -13,7 +13,7 @@ import sys
 import tempfile
 import termios
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,9 @@ def in_process_of_its_own(home: Path, *arguments: str, env: Mapping[str, str] | 
     return Done(code=done.returncode, out=done.stdout, err=done.stderr)
 
 
-def started(home: Path, *arguments: str) -> subprocess.Popen[str]:
+def started(home: Path, *arguments: str, program: Sequence[str] = COMMAND) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*COMMAND, *arguments],
+        [*program, *arguments],
         env=environment(home),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -96,12 +96,17 @@ def line_with(process: subprocess.Popen[str], words: str) -> str:
 
 
 def on_terminal(
-    home: Path, *arguments: str, columns: int = 100, typed: str = "", env: Mapping[str, str] | None = None
+    home: Path,
+    *arguments: str,
+    columns: int = 100,
+    typed: str = "",
+    env: Mapping[str, str] | None = None,
+    program: Sequence[str] = COMMAND,
 ) -> Done:
     """The command on a terminal of its own; ``typed`` is answered line by line, each to a new question."""
     process, terminal = pty.fork()
     if process == 0:  # pragma: no cover - another program takes over here
-        os.execve(COMMAND[0], [*COMMAND, *arguments], environment(home, **(env or {})))
+        os.execve(program[0], [*program, *arguments], environment(home, **(env or {})))
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     answers = typed.splitlines()
     out = b""

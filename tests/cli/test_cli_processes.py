@@ -15,8 +15,8 @@ from cli_program import COMMAND, environment, in_process_of_its_own, line_with, 
 from cli_runs import left_open_by_its_tool
 
 COMMANDS = (
-    *("demo", "runs", "show", "explain", "resume", "cancel", "review", "audit", "bound", "doctor"),
-    "settings",
+    *("ask", "demo", "runs", "show", "explain", "resume", "cancel", "review", "audit", "bound", "tree"),
+    *("doctor", "settings"),
 )
 
 

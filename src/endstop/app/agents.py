@@ -16,6 +16,7 @@ from endstop.kernel.decision import DEFAULT_POLICY, make_decision_tree
 from endstop.kernel.texts import closest
 from endstop.loop.agent import DEFAULT_MAX_OUTPUT_TOKENS, Agent, OnLimit
 from endstop.models import make_model
+from endstop.oracle import ORACLE
 from endstop.ports import Model, Tool
 from endstop.tools import tool
 
@@ -29,6 +30,10 @@ def agent_of(started: RunStarted) -> Agent | None:
     """The agent of a run, made anew from its record, where nothing but Endstop's own parts is in it."""
     if started.agent.startswith(DEMO):
         return demo_agent(started.agent.removeprefix(DEMO), started.config)
+    if started.agent == ORACLE:
+        from endstop.app.oracle import remade_oracle  # brings Lua along, which few runs need
+
+        return remade_oracle(started)
     if started.own_parts:
         return None
     return Agent(

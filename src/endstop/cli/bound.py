@@ -15,6 +15,10 @@ from endstop.errors import UnboundedError
 if TYPE_CHECKING:
     from endstop.kernel.bounds import UpperBound
     from endstop.kernel.budget import Budget
+    from endstop.tree.bounds import PassBound
+
+BOUND_NAMES = ("turns", "model_calls", "tool_calls", "tokens", "cost_usd", "seconds")
+"""What has a bound, in the order in which it is told."""
 
 _COLUMNS = (
     Column(name="at most"),
@@ -26,7 +30,9 @@ _COLUMNS = (
 def bound(
     agent: Annotated[
         str | None,
-        typer.Argument(metavar="AGENT", help="An adversary of the gallery.", show_default=False),
+        typer.Argument(
+            metavar="AGENT", help="An adversary of the gallery, a tree, or a tree file.", show_default=False
+        ),
     ] = None,
     turns: Annotated[int | None, amount("--turns", "A limit on turns.")] = None,
     tokens: Annotated[int | None, amount("--tokens", "A limit on tokens.")] = None,
@@ -40,17 +46,20 @@ def bound(
 ) -> None:
     """Tell what a run can use at most, without running anything.
 
-    Of the budget in your settings, of an agent of the gallery, or of limits given here. A budget that
-    would not end every run is refused (exit code 2). Grants are capped, so there is a bound with them, too.
+    Of the budget in your settings, of an agent of the gallery, of a tree under your settings, or of limits
+    given here. A budget that would not end every run is refused (exit code 2). Grants are capped, so there
+    is a bound with them, too.
 
     \b
     Examples:
       endstop bound
       endstop bound --turns 30 --tokens 200000 --cost 0.50
       endstop bound runaway
+      endstop bound oracle-agent
 
-    With --json: an object with of, without_grants and with_grants; each of these has turns, model_calls,
-    tool_calls, tokens, cost_usd (text) and seconds, null where nothing bounds it.
+    With --json: an object with of, without_grants and with_grants (for a tree: tree, of, per_pass and
+    per_run); each of these has turns, model_calls, tool_calls, tokens, cost_usd (text) and seconds, null
+    where nothing bounds it.
     """
     limits = {
         "turns": turns,
@@ -67,12 +76,43 @@ def bound(
             allowed="an agent, or limits",
             to_do="Leave out one of the two",
         )
-    if agent is not None:
+    if agent is not None and _is_tree(agent):
+        _of_tree(agent, is_json=is_json)
+    elif agent is not None:
         _of_agent(Output(is_json=is_json), agent)
     elif given:
         _of_limits(Output(is_json=is_json), given)
     else:
         _of_settings(is_json=is_json)
+
+
+def _is_tree(name: str) -> bool:
+    """Whether a tree is meant rather than an adversary; of a name that is neither, which is more like it."""
+    from endstop.app.gallery import DEMO
+    from endstop.app.oracle import tree_library
+    from endstop.cli.named_tree import is_path
+    from endstop.kernel.texts import closest
+    from endstop.testing import ADVERSARIES
+
+    trees = tree_library().names()
+    if name.removeprefix(DEMO) in ADVERSARIES:
+        return False
+    is_like_one = closest(name, ADVERSARIES) is None and closest(name, trees) is not None
+    return name in trees or is_path(name) or is_like_one
+
+
+def _of_tree(name: str, *, is_json: bool) -> None:
+    from endstop.app import App
+    from endstop.app.oracle import tree_library
+    from endstop.cli.named_tree import tree_meant
+    from endstop.cli.tree_bounds import tell_tree_bound
+
+    async def work(app: App, output: Output) -> int:
+        tree = tree_meant(name, tree_library(app.config))
+        tell_tree_bound(output, tree, (await app.settings()).budget(), f"the settings of {app.config.user}")
+        return 0
+
+    with_app(work, is_json=is_json)
 
 
 def _of_agent(output: Output, name: str) -> None:
@@ -120,7 +160,7 @@ def _tell(output: Output, of_what: str, budget: Budget, calls_per_turn: int) -> 
     plain = upper_bound(budget, calls_per_turn=calls_per_turn)
     granted = upper_bound(budget, with_grants=True, calls_per_turn=calls_per_turn)
     if output.is_json:
-        told = {"of": of_what, "without_grants": _json(plain), "with_grants": _json(granted)}
+        told = {"of": of_what, "without_grants": bound_values(plain), "with_grants": bound_values(granted)}
         output.document(told)
         return
     output.say(f"A run under {of_what} uses at most:")
@@ -132,14 +172,18 @@ def _tell(output: Output, of_what: str, budget: Budget, calls_per_turn: int) -> 
 
 
 def _rows(plain: UpperBound, granted: UpperBound) -> list[tuple[str, tuple[str, str]]]:
-    names = ("turns", "model_calls", "tool_calls", "tokens", "cost_usd", "seconds")
     return [
-        (name.replace("_usd", "").replace("_", " "), (_shown(plain, name), _shown(granted, name)))
-        for name in names
+        (bound_words(name), (bound_shown(plain, name), bound_shown(granted, name))) for name in BOUND_NAMES
     ]
 
 
-def _shown(bound_: UpperBound, name: str) -> str:
+def bound_words(name: str) -> str:
+    """What is bounded, for people."""
+    return name.replace("_usd", "").replace("_", " ")
+
+
+def bound_shown(bound_: UpperBound | PassBound, name: str) -> str:
+    """One of the values of a bound, for people."""
     from endstop.kernel.limits import LimitKind, shown
 
     value = getattr(bound_, name)
@@ -149,8 +193,8 @@ def _shown(bound_: UpperBound, name: str) -> str:
     return shown(kinds.get(name, LimitKind.TURNS), value)
 
 
-def _json(bound_: UpperBound) -> dict[str, object]:
+def bound_values(bound_: UpperBound | PassBound) -> dict[str, object]:
+    """The values of a bound, for programs."""
     from endstop.events.plain import written
 
-    names = ("turns", "model_calls", "tool_calls", "tokens", "cost_usd", "seconds")
-    return {name: written(getattr(bound_, name)) for name in names}
+    return {name: written(getattr(bound_, name)) for name in BOUND_NAMES}

@@ -11,7 +11,9 @@ from endstop.errors import (
     EndstopError,
     GrantRefusedError,
     InvalidValueError,
+    PriceUnknownError,
     RunStateError,
+    TreeError,
     UnboundedError,
     UnknownModelError,
     UnknownRunError,
@@ -29,6 +31,8 @@ _REFUSED = (
     UnknownModelError,
     RunStateError,
     GrantRefusedError,
+    PriceUnknownError,
+    TreeError,
 )
 """What was asked cannot be done as it was asked, and nothing was done."""
 
@@ -70,9 +74,7 @@ def usage_error(error: Any) -> UsageError:
     path = getattr(context, "command_path", "endstop")
     if type(error).__name__ == "NoArgsIsHelpError":
         sys.stderr.write(f"{context.get_help()}\n\n")
-        return UsageError(
-            "No command was given", to_do="Name one of the commands above, such as endstop demo"
-        )
+        return UsageError("No command was given", to_do=f"Name one of the commands above: {path} COMMAND")
     return UsageError(str(error.format_message()), to_do=f"See {path} --help")
 
 

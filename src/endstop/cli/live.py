@@ -49,13 +49,17 @@ async def watched(
 ) -> Run:
     """Drive a run and show it. ``most_lines`` is how many lines of it a pipe is given."""
     with output.in_background():
-        view = _view(output, title, progress, most_lines)
-        try:
-            return await _driven(output, view, progress, drive)
-        except BaseExceptionGroup as several:  # the run's own error, or that nobody reads any more
-            raise _for_a_person(several.exceptions[0], progress.run_id) from None
-        finally:
-            view.close()
+        return await watched_in(output, _view(output, title, progress, most_lines), progress, drive)
+
+
+async def watched_in(output: Output, view: View, progress: Progress, drive: Drive) -> Run:
+    """Drive a run and show it in a view of one's own, which is closed in the end."""
+    try:
+        return await _driven(output, view, progress, drive)
+    except BaseExceptionGroup as several:  # the run's own error, or that nobody reads any more
+        raise _for_a_person(several.exceptions[0], progress.run_id) from None
+    finally:
+        view.close()
 
 
 def _for_a_person(error: BaseException, run_id: str) -> BaseException:

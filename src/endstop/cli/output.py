@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 import unicodedata
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -157,7 +157,9 @@ class Output:
 class LineWriter:
     """Writes lines in a thread: a reader who is slow must not hold up the clock that ends a run in time."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[str], None] | None = None) -> None:
+        """``write`` writes a line; to the standard output if it is not given."""
+        self._write_line = _write_now if write is None else write
         self._failure: Exception | None = None
         self._queue: SimpleQueue[str | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -179,7 +181,7 @@ class LineWriter:
     def _work(self) -> None:
         while (line := self._queue.get()) is not None:
             try:
-                _write_now(line)
+                self._write_line(line)
             except (ReaderGone, OutputError) as failure:
                 self._failure = failure
                 return

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
+from endstop.cli.ask import ask
 from endstop.cli.audit import audit
 from endstop.cli.bound import bound
 from endstop.cli.cancel import cancel
@@ -16,12 +18,14 @@ from endstop.cli.demo import demo
 from endstop.cli.doctor import doctor
 from endstop.cli.errors import DEBUG, USAGE, exit_code_of, fault, tell, usage_error
 from endstop.cli.explain import explain
+from endstop.cli.following import with_continue
 from endstop.cli.output import ReaderGone
 from endstop.cli.resume import resume
 from endstop.cli.review import review
 from endstop.cli.runs import runs
 from endstop.cli.settings import settings
 from endstop.cli.show import show
+from endstop.cli.tree import tree
 from endstop.errors import EndstopError
 
 BROKEN_PIPE = 141
@@ -31,6 +35,7 @@ INTERRUPTED = 130
 """Ctrl-C: 128 + SIGINT. What was under way is saved and left open."""
 
 _COMMANDS = {
+    ask: "Ask about a project: an answer, with its sources.",
     demo: "Watch agents that try to run for ever being stopped.",
     runs: "List runs, newest first, and how they ended.",
     show: "Show one run: budget, timeline, answer, sources.",
@@ -40,11 +45,26 @@ _COMMANDS = {
     review: "Decide whether a run that met a limit may go on.",
     audit: "Prove from its record that a run kept its promises.",
     bound: "Tell what a run can use at most, before it runs.",
+    tree: "See, check and change the trees that steer agents.",
     doctor: "Say what is configured, what is missing, what to do.",
     settings: "See and change what agents may use by default.",
 }
 
+
+class _InOrder(TyperGroup):
+    """Lists the commands in the order in which they are named above, whatever they are."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return [_name(command) for command in _COMMANDS]
+
+
+def _name(command: object) -> str:
+    return "tree" if command is tree else str(getattr(command, "__name__", ""))
+
+
 _app = typer.Typer(
+    cls=_InOrder,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -52,7 +72,10 @@ _app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for _command, _summary in _COMMANDS.items():
-    _app.command(_command.__name__, short_help=_summary)(_command)
+    if isinstance(_command, typer.Typer):
+        _app.add_typer(_command, name=_name(_command), short_help=_summary)
+    else:
+        _app.command(_name(_command), short_help=_summary)(_command)
 
 
 def _show_version(is_asked: bool) -> None:
@@ -74,6 +97,7 @@ def _endstop(  # pyright: ignore[reportUnusedFunction] - typer calls it
 
     \b
     Start here:
+      endstop ask "…"           an answer about the project in this folder, with sources
       endstop demo              watch agents that try to run for ever being stopped
       endstop runs              every run, and how it ended
       endstop explain last      why the last run stopped, with evidence
@@ -129,7 +153,7 @@ def _make_sure_of_streams() -> None:
 def _carried_out(given: Sequence[str]) -> int:
     is_json = "--json" in given
     try:
-        returned: Any = _app(args=list(given), prog_name="endstop", standalone_mode=False)
+        returned: Any = _app(args=with_continue(given), prog_name="endstop", standalone_mode=False)
     except ReaderGone:
         raise
     except EndstopError as error:

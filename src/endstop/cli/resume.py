@@ -14,6 +14,8 @@ from endstop.cli.running import with_app
 from endstop.errors import EndstopError, RunStateError, UnknownRunError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from endstop.app import App
     from endstop.events.facts import Fact
     from endstop.kernel.budget import Grant
@@ -107,24 +109,27 @@ async def resume_shown(
     return code_of(resumed.outcome)
 
 
-async def tell_left_open(app: App, output: Output, run_id: str) -> None:
-    """Say how to go on with a run that was interrupted."""
+async def tell_left_open(
+    app: App, output: Output, run_id: str, *, say: Callable[[str], None] | None = None
+) -> None:
+    """Say how to go on with a run that was interrupted; ``say`` where it is not said on the output."""
     from endstop.kernel.review import RunPhase
 
+    say = output.say if say is None else say
     try:
         stored = await app.store.run(run_id)
     except UnknownRunError:
-        output.say("Interrupted before the run began: nothing was kept.")
+        say("Interrupted before the run began: nothing was kept.")
         return
     is_over = stored.phase is RunPhase.ENDED
     if output.is_json:
         following = f"endstop {'explain' if is_over else 'resume'} {run_id}"
         output.json_line({"event": "interrupted", "run": run_id, "is_over": is_over, "next": following})
     elif is_over:
-        output.say(f"Interrupted. {run_id} had just ended: endstop explain {run_id}")
+        say(f"Interrupted. {run_id} had just ended: endstop explain {run_id}")
     else:
-        output.say(f"Interrupted. The work of {run_id} is saved, and the run is left open.")
-        output.say(f"Go on with: endstop resume {run_id}")
+        say(f"Interrupted. The work of {run_id} is saved, and the run is left open.")
+        say(f"Go on with: endstop resume {run_id}")
 
 
 async def _resumed(

@@ -59,7 +59,8 @@ def _ending_differs(recorder: Recorder, fact: Fact) -> str | None:
     if not isinstance(verdict, Stop) or verdict.reason.rule is not claimed:
         now = verdict.reason.rule.value if isinstance(verdict, Stop) else "go on"
         return f"it was ended by {claimed.value}, now the verdict is {now}"
-    is_warning_due = verdict.reason.limit is not None
+    has_caveat = bool(recorder.state.scopes[payload.scope].caveat)
+    is_warning_due = verdict.reason.limit is not None or has_caveat
     if isinstance(payload.outcome, Completed) and bool(payload.outcome.warnings) != is_warning_due:
         return "it was completed without the warning that is due, or with one that is not"
     return None

@@ -48,8 +48,6 @@ class Driver:
         """``before`` is what was said before the run began: the conversation it belongs to."""
         self.journal = journal
         self.agent = agent
-        self.is_to_leave = False
-        """Leave the run open after the turn under way: the process is to end, and another will go on."""
         self._scope = scope
         self._overseer = Overseer() if overseer is None else overseer
         self._turns = Turns(
@@ -60,6 +58,15 @@ class Driver:
         self._gave_way_s = 0.0
         self._children = 0
         self._under_way: set[Driver] = set()
+
+    @property
+    def is_to_leave(self) -> bool:
+        """Leave the run open after the turn under way: the process is to end, and another will go on."""
+        return self._turns.is_to_leave
+
+    @is_to_leave.setter
+    def is_to_leave(self, leaves: bool) -> None:
+        self._turns.is_to_leave = leaves
 
     @property
     def result(self) -> object:
@@ -130,7 +137,7 @@ class Driver:
         """Have the agent's own steering take turns, until it has nothing more to do."""
         turns, steering = self._turns, self.agent.steering
         assert steering is not None, "it is steered"
-        before = turns.taken
+        before, turns.reply = turns.taken, None
         try:
             await steering(turns)
         finally:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from endstop.events.steered import PromptSet
+from endstop.kernel.agent import AgentState
+from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
@@ -22,6 +24,7 @@ from endstop.kernel.observation import (
     TurnEnded,
     TurnStarted,
 )
+from endstop.kernel.outcome import Outcome
 from endstop.kernel.terms import CallTerms
 from endstop.kernel.verdict import LastTurn, Stop, Verdict
 from endstop.kernel.wording import last_turn
@@ -78,13 +81,15 @@ class Turns:
         self.agent = agent
         self.scope = scope
         self.before = tuple(before)
-        self.run_child = run_child
+        self._run_child = run_child
         self.reply: Reply | None = None
         """The latest reply, once its call has come to an end."""
         self.results: tuple[ToolMessage, ...] = ()
         """What the tool calls of the latest reply gave."""
         self.result: object = None
         """What the terminal tool gave, once it has."""
+        self.is_to_leave = False
+        """Begin no further turn: the process is to end, and another will go on."""
         self.empty_replies = 0
         self.prose_replies = 0
         self.await_user = AwaitUser() if agent.awaits_user else None
@@ -109,6 +114,7 @@ class Turns:
         self._terms: CallTerms | None = None
         self._offers_tools = True
         self._shares: list[Share] = []
+        self._steps_under_way = 0
         self._limits_context = any(
             account.budget.context_tokens is not None
             for account in journal.recorder.state.ledger.lineage(scope)
@@ -124,6 +130,12 @@ class Turns:
         return self.journal.verdict(self.scope)
 
     @property
+    def view(self) -> AgentState:
+        """How the run stands, as its policy sees it."""
+        recorder = self.journal.recorder
+        return recorder.governor.view(recorder.state, self.scope)
+
+    @property
     def taken(self) -> int:
         """How many turns were begun."""
         return self.journal.recorder.state.scopes[self.scope].turns_started
@@ -131,6 +143,18 @@ class Turns:
     @property
     def is_under_way(self) -> bool:
         return self._turn is not None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a step is under way that ends by itself: all of them are bounded."""
+        return self._steps_under_way > 0
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the latest turn went wrong for good: another is not begun."""
+        reply = self.reply
+        is_refused = reply is not None and (reply.failure is not None or reply.unaffordable is not None)
+        return is_refused or self.empty_replies >= MOST_EMPTY or self.prose_replies >= MOST_PROSE
 
     @property
     def is_closing(self) -> bool:
@@ -168,7 +192,7 @@ class Turns:
     def begin(self, verdict: Verdict | None = None, *, offers_tools: bool = True) -> bool:
         """Begin a turn. False if there is to be none: the governor says stop, or nothing pays for it."""
         verdict = self.verdict() if verdict is None else verdict
-        if isinstance(verdict, Stop):
+        if isinstance(verdict, Stop) or self.is_to_leave or self.has_failed:
             return False
         self._shares = [share for share in self._shares if not share.is_closed]
         if any(share.is_used_up for share in self._shares):
@@ -194,6 +218,7 @@ class Turns:
         assert turn is not None, "a turn is under way"
         assert terms is not None, "it has its terms"
         tools = self._tools if self._offers_tools else ()
+        self._steps_under_way += 1
         try:
             reply = await self._asking.ask(
                 turn,
@@ -204,6 +229,8 @@ class Turns:
         except asyncio.CancelledError:
             self.salvage(CallStatus.CANCELLED, _HALTED)
             raise
+        finally:
+            self._steps_under_way -= 1
         self._take(turn, reply)
         return reply
 
@@ -216,6 +243,7 @@ class Turns:
             return None
         not_run = None if reply.is_whole else _TRUNCATED_CALL if reply.is_truncated else _CUT_CALL
         requests, self._requests = self._requests, ()
+        self._steps_under_way += 1
         try:
             answered = await self._calls.answer(
                 turn, requests, closing=self.is_closing, not_run=not_run, most=self._tool_calls_left()
@@ -223,6 +251,8 @@ class Turns:
         except asyncio.CancelledError:
             self.salvage(CallStatus.CANCELLED, _HALTED)
             raise
+        finally:
+            self._steps_under_way -= 1
         for message in answered.messages:
             self._history.add(message)
         self.results = answered.messages
@@ -290,9 +320,16 @@ class Turns:
         """Call a tool that no model asked for. Its result is told to the model."""
         own_calls = self.journal.recorder.state.scopes[self.scope].tool_calls
         request = self._calls.named(f"own_{own_calls + 1}", tool, arguments)
-        answered = await self._calls.answer(
-            max(self.taken - 1, 0), (request,), closing=False, not_run=None, most=self._tool_calls_left()
-        )
+        self._steps_under_way += 1
+        try:
+            answered = await self._calls.answer(
+                max(self.taken - 1, 0), (request,), closing=False, not_run=None, most=self._tool_calls_left()
+            )
+        except asyncio.CancelledError:
+            self._calls.answer_open(CallStatus.CANCELLED, _HALTED)
+            raise
+        finally:
+            self._steps_under_way -= 1
         (message,) = answered.messages
         self.tell(f"{message.tool} was called for you, with {request.arguments}. It gave:\n{message.text}")
         return message
@@ -300,6 +337,14 @@ class Turns:
     def _tool_calls_left(self) -> int | None:
         lefts = [share.tool_calls_left for share in self._shares if not share.is_closed]
         return min((max(left, 0) for left in lefts if left is not None), default=None)
+
+    async def run_child(self, agent: Agent, question: str, *, budget: Budget) -> Outcome:
+        """Have a sub-agent do something on a part of what is left; what it does not use flows back (A7)."""
+        self._steps_under_way += 1
+        try:
+            return await self._run_child(agent, question, budget=budget)
+        finally:
+            self._steps_under_way -= 1
 
     def taken_question(self) -> str | None:
         """What the user is to be asked, once: by the agent's tool, or by whoever steers."""

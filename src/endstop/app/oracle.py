@@ -1,0 +1,116 @@
+"""The oracle with its parts chosen: its tree, its prompts, its tools over a project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from endstop.app.config import Config, read_config
+from endstop.app.oracle_config import oracle_config
+from endstop.errors import InvalidValueError
+from endstop.events.facts import RunStarted
+from endstop.kernel.agent import AgentConfig
+from endstop.kernel.budget import Budget
+from endstop.kernel.limits import LimitKind
+from endstop.loop.agent import DEFAULT_MAX_OUTPUT_TOKENS, Agent, OnLimit
+from endstop.models import make_model
+from endstop.oracle import ORACLE
+from endstop.oracle.fallback import make_chooser
+from endstop.oracle.leaves import LEAVES
+from endstop.oracle.prompting import PromptFiles
+from endstop.oracle.services import OracleParts
+from endstop.oracle.steering import TreeSteering
+from endstop.ports import Model
+from endstop.tools import project_tools
+from endstop.tree.files import TreeLibrary
+from endstop.tree.spec import TreeSpec
+from endstop.tree.validate import checked
+
+ORACLE_TREE = "oracle-agent"
+_OUR_TREES = Path(__file__).parent.parent / "oracle" / "trees"
+
+
+def tree_library(config: Config | None = None) -> TreeLibrary:
+    """The trees there are: ours, and in front of them those in ``trees`` of the home folder."""
+    home = (read_config() if config is None else config).home
+    return TreeLibrary((_OUR_TREES, home / "trees"), check=_checked)
+
+
+def make_oracle(
+    project: str | Path,
+    *,
+    model: Model | str | None = None,
+    budget: Budget | None = None,
+    tree: TreeSpec | str = ORACLE_TREE,
+    fallback: str = "heuristics",
+    on_limit: str = "finish",
+    config: Config | None = None,
+) -> Agent:
+    """An agent that answers questions about a project folder, steered by a tree."""
+    config = read_config() if config is None else config
+    folder = require_project(project)
+    named = config.model if model is None else model
+    made = Agent(
+        name=ORACLE,
+        model=make_model(named) if isinstance(named, str) else named,
+        tools=project_tools(folder, cache_dir=config.cache),
+        config=AgentConfig(budget=_warned(oracle_config().settings.budget() if budget is None else budget)),
+        on_limit=OnLimit(on_limit),
+    )
+    return replace(made, steering=_steering(folder, tree, fallback, config))
+
+
+def remade_oracle(started: RunStarted) -> Agent:
+    """The oracle of a run, made anew from its record. The tree it keeps to is in the record, too."""
+    config = read_config()
+    folder = require_project(started.project or ".")
+    return Agent(
+        name=ORACLE,
+        model=make_model(started.model),
+        tools=project_tools(folder, cache_dir=config.cache),
+        config=started.config,
+        policy=started.policy,
+        on_limit=OnLimit(started.on_limit),
+        max_output_tokens=started.max_output_tokens or DEFAULT_MAX_OUTPUT_TOKENS,
+        steering=_steering(folder, ORACLE_TREE, "heuristics", config),
+    )
+
+
+def require_project(project: str | Path) -> Path:
+    """The folder of a project, by its whole path."""
+    folder = Path(project).expanduser()
+    try:
+        is_folder = folder.is_dir()
+    except OSError:
+        is_folder = False
+    if not is_folder:
+        raise InvalidValueError(
+            "project", str(project), allowed="a folder that is there and can be read", to_do="Name another"
+        )
+    return folder.resolve()
+
+
+def _steering(folder: Path, tree: TreeSpec | str, fallback: str, config: Config) -> TreeSteering:
+    own_prompts = config.home / "prompts"
+    return TreeSteering(
+        tree=tree_library(config).get(tree) if isinstance(tree, str) else tree,
+        leaves=LEAVES,
+        parts=OracleParts(
+            prompts=PromptFiles(own_prompts if own_prompts.is_dir() else None),
+            choose=make_chooser(fallback),
+            project=folder.name,
+        ),
+    )
+
+
+def _checked(tree: TreeSpec, find: Callable[[str], TreeSpec | None]) -> TreeSpec:
+    return checked(tree, find, leaves=LEAVES)
+
+
+def _warned(budget: Budget) -> Budget:
+    """The budget with the warning threshold for the context that the environment names (I4)."""
+    if budget.context_tokens is None:
+        return budget
+    threshold = oracle_config().context_warning_threshold
+    return replace(budget, warn_at={**budget.warn_at, LimitKind.CONTEXT_TOKENS: threshold})

@@ -1,0 +1,152 @@
+"""A tree that steers a run: ticked until it is through, woken by what happens, never past a limit (E11)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from endstop.errors import TreeError
+from endstop.events.steered import TreeChosen, TreeTraced
+from endstop.kernel.budget import Budget
+from endstop.loop.turns import Turns
+from endstop.oracle.services import OracleParts, OracleServices
+from endstop.tree.engine import Tree
+from endstop.tree.kinds import MOST_TIMES
+from endstop.tree.leaves import Leaves
+from endstop.tree.problems import refused
+from endstop.tree.spec import TreeSpec, from_json, to_json
+from endstop.tree.status import RunStatus
+from endstop.tree.validate import problems_of
+
+GRACE_S = 0.25
+"""How long a tree may go on, to wind up, once the governor has said stop."""
+
+MOST_IDLE_S = 300.0
+"""How long a tree may wait for something that is neither the model nor a tool."""
+
+_MOST_STEPS = 500
+"""So many steps of a tree are kept per note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeSteering:
+    """Steers runs by a tree. One value serves any number of runs."""
+
+    tree: TreeSpec
+    leaves: Leaves
+    parts: OracleParts
+    on_status: Callable[[Tree], None] | None = None
+    """Shown the tree after each tick, for whoever draws it live. Must not wait."""
+
+    async def __call__(self, turns: Turns) -> None:
+        """Take turns as the tree says, until it has come to its end."""
+        services = OracleServices(turns, self.parts)
+        tree = Tree(
+            self._chosen(turns),
+            leaves=self.leaves,
+            services=services,
+            counts=counts_of(turns.agent.config.budget),
+            is_traced=True,
+        )
+        trace = _Trace(tree, turns)
+        turns.watch(tree.wake)
+        try:
+            await self._ticked(tree, services, trace)
+        finally:
+            turns.watch(None)
+            await tree.close()
+            trace.write()
+
+    async def _ticked(self, tree: Tree, services: OracleServices, trace: _Trace) -> None:
+        turns = services.turns
+        out_at_s: float | None = None
+        """When a tree that goes on in spite of the governor is ended."""
+        while True:
+            status = tree.tick()
+            trace.look()
+            if self.on_status is not None:
+                self.on_status(tree)
+            if status is not RunStatus.RUNNING or (turns.is_to_leave and not turns.is_under_way):
+                return
+            if turns.is_busy:  # with a step that is bounded by itself
+                await tree.wait()
+                continue
+            now_s = services.now_s
+            if not services.must_stop:
+                out_at_s = None
+            elif out_at_s is None:
+                out_at_s = now_s + GRACE_S
+            elif now_s >= out_at_s:
+                return
+            try:
+                async with asyncio.timeout(MOST_IDLE_S if out_at_s is None else out_at_s - now_s):
+                    await tree.wait()
+            except TimeoutError:
+                if out_at_s is None:
+                    raise _waits_for_nothing(tree) from None
+
+    def _chosen(self, turns: Turns) -> TreeSpec:
+        """The tree of the run: the one it was started with, whatever has become of its file since (E5)."""
+        for fact in turns.journal.recorder.facts:
+            if isinstance(fact.payload, TreeChosen):
+                chosen = from_json(fact.payload.spec)
+                problems = problems_of(chosen, leaves=self.leaves)
+                if problems:
+                    raise refused(chosen.name, problems)
+                return chosen
+        tree = self.tree
+        turns.journal.note(TreeChosen(tree=tree.name, hash=tree.hash, spec=to_json(tree)))
+        return tree
+
+
+def _waits_for_nothing(tree: Tree) -> TreeError:
+    return TreeError(
+        f"Nothing happened in the tree for {MOST_IDLE_S:g} s: it waits in {tree.running_path}",
+        to_do="Put a timeout around the action that does not end",
+    )
+
+
+def counts_of(budget: Budget) -> dict[str, int]:
+    """The configured counts that a tree may name instead of a number."""
+    return {
+        "max_turns": budget.turns or MOST_TIMES,
+        "max_tool_calls_per_turn": budget.tool_calls_per_turn or MOST_TIMES,
+        "max_parallel_tools": budget.parallel_tools or MOST_TIMES,
+    }
+
+
+class _Trace:
+    """Writes what the nodes of a tree do into the record, a note per turn."""
+
+    def __init__(self, tree: Tree, turns: Turns) -> None:
+        self._tree = tree
+        self._turns = turns
+        self._taken = turns.taken
+        self._steps: list[str] = []
+        self._dropped = 0
+
+    def look(self) -> None:
+        """Take what has changed. When a turn is over, it is written."""
+        assert self._tree.trace is not None, "the tree is traced"
+        for change in self._tree.trace.take_changes():
+            if len(self._steps) < _MOST_STEPS:
+                status = "halted" if change.status is None else change.status.value
+                self._steps.append(f"{change.index} {status}")
+            else:
+                self._dropped += 1
+        if self._turns.taken > self._taken and not self._turns.is_under_way:
+            self.write()
+
+    def write(self) -> None:
+        if self._steps and self._turns.journal.is_open(self._turns.scope):
+            self._turns.journal.note(
+                TreeTraced(
+                    scope=self._turns.scope,
+                    turn=max(self._turns.taken - 1, 0),
+                    steps=tuple(self._steps),
+                    dropped=self._dropped,
+                )
+            )
+        self._taken = self._turns.taken
+        self._steps, self._dropped = [], 0

@@ -1,0 +1,1 @@
+"""Behaviour trees: plain data from Lua files, checked, bounded, drawn, and ticked by Python (section E)."""

@@ -1,0 +1,2 @@
+-- Tries to end with nothing as its error.
+error()

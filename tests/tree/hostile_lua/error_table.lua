@@ -1,0 +1,2 @@
+-- Tries to end with a table as its error.
+error({ 1, 2, 3 })

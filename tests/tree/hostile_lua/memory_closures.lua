@@ -1,0 +1,5 @@
+-- Tries to fill the memory with functions.
+local list = {}
+while true do
+    list[#list + 1] = function() return list end
+end

@@ -1,0 +1,5 @@
+-- Tries to fill the stack.
+local function deeper()
+    return 1 + deeper()
+end
+deeper()

@@ -1,0 +1,2 @@
+-- Tries to make a text of a thousand million characters.
+local x = ("x"):rep(1e9)

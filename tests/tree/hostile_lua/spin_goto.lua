@@ -1,0 +1,3 @@
+-- Tries to run for ever with goto.
+::again::
+goto again

@@ -1,0 +1,2 @@
+-- Tries to run for ever with repeat.
+repeat until false

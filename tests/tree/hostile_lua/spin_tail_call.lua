@@ -1,0 +1,5 @@
+-- Tries to call itself for ever without a stack.
+local function again()
+    return again()
+end
+again()

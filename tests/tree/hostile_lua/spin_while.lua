@@ -1,0 +1,2 @@
+-- Tries to run for ever.
+while true do end

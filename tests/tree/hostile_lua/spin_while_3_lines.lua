@@ -1,0 +1,7 @@
+-- Tries to run for ever in a loop of 3 lines.
+local i = 0
+while true do
+    i = i + 1
+    i = i + 1
+    i = i + 1
+end
