@@ -27,7 +27,7 @@ from endstop.kernel.observation import (
 from endstop.kernel.outcome import Outcome
 from endstop.kernel.terms import CallTerms
 from endstop.kernel.verdict import LastTurn, Stop, Verdict
-from endstop.kernel.wording import last_turn
+from endstop.kernel.wording import last_turn, sentence
 from endstop.loop.agent import Agent
 from endstop.loop.asking import Asking, Reply
 from endstop.loop.awaiting import AwaitUser
@@ -290,8 +290,9 @@ class Turns:
     def finished(self, answer: str, *, caveat: str = "") -> None:
         """The agent is done, with this answer."""
         self.empty_replies = 0
+        told = sentence(caveat) if caveat else ""
         self.journal.enter(
-            AgentFinished(at_s=self.journal.now_s, scope=self.scope, answer=answer, caveat=caveat)
+            AgentFinished(at_s=self.journal.now_s, scope=self.scope, answer=answer, caveat=told)
         )
 
     def end(self) -> None:

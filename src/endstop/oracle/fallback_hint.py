@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from endstop.kernel.wording import sentence
 from endstop.oracle.situation import Situation
 from endstop.signals import JsonValue, Signal, SignalType
 
@@ -56,7 +57,7 @@ def _what_to_do(situation: Situation) -> list[str]:
 
 def _how_to_end(situation: Situation) -> str:
     question = _line(situation.question)[:_MOST_QUESTION_CHARS]
-    goal = f"The question is: {question}. " if question else ""
+    goal = f"The question is: {sentence(question)} " if question else ""
     return f"{goal}If that does not help, answer with what you have. End with a signal."
 
 

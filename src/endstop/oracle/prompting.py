@@ -127,12 +127,12 @@ def _replacements(folder: Path) -> dict[str, Path]:
     visible = {
         name: path for name, path in by_name.items() if not any(part[0] == "." for part in name.split("/"))
     }
-    for name, path in visible.items():
+    for name in visible:
         if name not in PROMPT_FILES:
             near = closest(name, PROMPT_FILES)
             raise InvalidValueError(
-                "prompt file",
-                str(path),
+                f"a prompt file in {folder}",
+                name,
                 allowed=f"one of {', '.join(PROMPT_FILES)}",
                 to_do=f"Did you mean {near}?" if near else "Rename it, or take it out of the folder",
             )
@@ -147,7 +147,9 @@ def _read(path: Path) -> str:
         text = raw.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidValueError(
-            "prompt file", str(path), allowed=f"a file with UTF-8 text that can be read ({error})"
+            f"a prompt file in {path.parent}",
+            path.name,
+            allowed=f"a file with UTF-8 text that can be read ({error})",
         ) from error
     if size > MOST_TOKENS:
         raise _too_large(path, size)

@@ -35,6 +35,7 @@ TOOLS_FIRST: Mapping[QueryType, tuple[str, ...]] = MappingProxyType(
 _DEED, _ASKED_DEED, _ORDERED, _PLEADED, _SURE, _MAYBE = 10.0, 2.0, 3.5, 2.5, 3.0, 1.5
 _SENTENCE = re.compile(r"[.;!?]+ (?:and |then |now |so )?")
 _CLAUSE = re.compile(r"[.,;:!?]+ (?:and |then |now |so )?| and (?:then )?")
+_FURTHER, _MOST_FURTHER = 0.75, 4
 _FEW_WORDS = 8
 _FENCE = re.compile(r"```.*?(?:```|$)", re.DOTALL)
 _SURE_NAME = re.compile(
@@ -42,7 +43,7 @@ _SURE_NAME = re.compile(
     r"\b[\w-]+\.(?:py|ts|tsx|js|jsx|go|rs|java|kt|c|h|cpp|cs|rb|php|swift|lua|sql|sh|css|html|ya?ml|toml|json)\b"
 )
 """What only code is called: ``max_turns``, ``Store.append``, ``login.py``."""
-_MAYBE_NAME = re.compile(r"`\w+`|\b[a-z]+[a-z0-9]*[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*")
+_MAYBE_NAME = re.compile(r"`\w+`|\b[a-z][a-z0-9]*[A-Z]\w*|\b[A-Z][a-z0-9]+[A-Z]\w*")
 """A class may be called ``UserRepo``; so may a product (LangGraph), and a command may stand in quotes."""
 _POINTS_HERE = re.compile(r"\b(?:the|this|these|our|my|it|its|here)\b")
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f]")
@@ -122,7 +123,8 @@ def _weighed(asked: str, written: str) -> _Scores:
     scores = _Scores()
     for cue in (*WORDS, *FORMS):
         if cue.pattern.search(asked):
-            scores.add(cue.type, cue.weight, cue.why)
+            further = len(set(cue.pattern.findall(asked))) - 1 if cue.grows else 0
+            scores.add(cue.type, cue.weight + _FURTHER * min(further, _MOST_FURTHER), cue.why)
     if "```" in written or _SURE_NAME.search(written):
         scores.add(QueryType.CODE, _SURE, "it names something in code")
     elif _MAYBE_NAME.search(written):

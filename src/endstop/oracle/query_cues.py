@@ -35,6 +35,8 @@ class Cue:
     weight: float
     pattern: re.Pattern[str]
     why: str
+    grows: bool = False
+    """Each further word that fits makes it louder: who speaks of five things in code speaks of code."""
 
 
 def cue(type_: QueryType, weight: float, why: str, forms: str) -> Cue:
@@ -49,13 +51,13 @@ def one_of(forms: str) -> str:
     return "".join(("" if line[depth] == " " else "|") + line.strip() for line in lines).removeprefix("|")
 
 
-def _says(type_: QueryType, weight: float, why: str, phrases: str) -> Cue:
+def _says(type_: QueryType, weight: float, why: str, phrases: str, *, grows: bool = False) -> Cue:
     """A cue from words and phrases; scripts that do not part their words have no borders to look for."""
     listed = [" ".join(phrase.split()) for phrase in phrases.split(",")]
     parted = [phrase.replace("*", r"\w*") for phrase in listed if phrase[0] < _UNPARTED]
     joined = [phrase for phrase in listed if phrase[0] >= _UNPARTED]
     pattern = "|".join([rf"(?<!\w)(?:{'|'.join(parted)})(?!\w)", *joined])
-    return Cue(type=type_, weight=weight, why=why, pattern=re.compile(pattern))
+    return Cue(type=type_, weight=weight, why=why, pattern=re.compile(pattern), grows=grows)
 
 
 _UNPARTED = "\u2e80"
@@ -70,7 +72,7 @@ WORDS: tuple[Cue, ...] = (
         4,
         "it is small talk",
         """
-        a joke, jokes, a poem, what's up, whats up, yourself, the weather, time is it, day is it, start
+        joke, jokes, something funny, something nice, the pleasure, no idea, a poem, what's up, whats up, yourself, the weather, time is it, day is it, start
         over, new topic, another topic, change the topic, change the subject, one more question, another
         question, my first question, my last question, my question, keep it up, exactly what i needed,
         exactly what i wanted, long time no see, apologi*, stop talking, be honest, be nice, be brief, be
@@ -265,6 +267,7 @@ WORDS: tuple[Cue, ...] = (
         depends on, depend on, structure of the, clase, función, klasse, funktion, classe, fonction,
         fichier, archivo, datei, défini*, aufgerufen, logique, 实现, 函数, 代码, 実装, 関数, クラス, コード
         """,
+        grows=True,
     ),
     _says(
         _CODE,

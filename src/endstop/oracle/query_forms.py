@@ -26,6 +26,9 @@ FORMS: tuple[Cue, ...] = (
             \bhow (?:are|do|have) you\b(?=(?: doing| been| feel(?:ing)?| work| know(?: that
                 | this)?)?(?: today| now)?\s*(?:[?!,.]|$))
             \bwhat (?:else )?(?:can|could) (?:you|u) (?:do|help)\b
+            \b(?:what|which)(?: \w+){1,4} (?:can|could|do) you (?:answer|tell|know|help|discuss)\b
+            \bif you(?:'re| are) (?:a|an|real)\b
+            \bare you familiar with\b
             \b(?:can|could) you help(?: me)?(?: out)?(?: with something)?\W*$
             (?<!how )\bdo you (?:speak|like|think|feel|remember|sleep|know who|get|have (?:feelings
                 |a name))\b
@@ -54,6 +57,9 @@ FORMS: tuple[Cue, ...] = (
             \b(?:repeat|rephrase|say|explain) (?:that|it|this) (?:again|once more|differently|slowly)\b
             \byour (?:last |previous |first )?(?:answer|reply|message|response|english)\b
             \bsimpler (?:words|terms)\b
+            \b(?:repeat|rephrase|phrase|say) (?:that|it|this|again|yourself|(?:the|that|your) \w+)(?: \w+)?
+                (?: again| please| to me| for me)?\W*$
+            \bbe repeated\b
             \bwhy did you (?:say|answer|think|do)\b
             \bnot what i (?:meant|asked|wanted)\b
             \bwhat (?:do|did) you mean\b
@@ -84,6 +90,9 @@ FORMS: tuple[Cue, ...] = (
                 |wait)\b[\s,.!]*(?:please|pls)?[.! ]*$
             ^i (?:don't|do not|didn't|can't) (?:understand|follow|get|know|agree)\b[^,]{0,30}$
             ^i (?:dis)?agree\b
+            ^i (?:can't|cannot|couldn't|won't) (?:say|tell|think|believe|decide)\b
+            ^i (?:guess|suppose|doubt|believe|think)\b
+            ^how(?:'s| is) it \w+\W*$
             ^i (?:love|like) (?:this|it|you)\b
             ^ich (?:verstehe|wei(?:ß|ss))\b
             ^(?:was|is) that (?:a|right|true|correct|all|you)\b

@@ -79,12 +79,7 @@ class TreeSteering:
                 out_at_s = now_s + GRACE_S
             elif now_s >= out_at_s:
                 return
-            try:
-                async with asyncio.timeout(MOST_IDLE_S if out_at_s is None else out_at_s - now_s):
-                    await tree.wait()
-            except TimeoutError:
-                if out_at_s is None:
-                    raise _waits_for_nothing(tree) from None
+            await _woken(tree, turns, MOST_IDLE_S if out_at_s is None else out_at_s - now_s)
 
     def _chosen(self, turns: Turns) -> TreeSpec:
         """The tree of the run: the one it was started with, whatever has become of its file since (E5)."""
@@ -98,6 +93,18 @@ class TreeSteering:
         tree = self.tree
         turns.journal.note(TreeChosen(tree=tree.name, hash=tree.hash, spec=to_json(tree)))
         return tree
+
+
+async def _woken(tree: Tree, turns: Turns, most_s: float) -> None:
+    """Wait until something happens, the run's time is up, or ``most_s`` have passed."""
+    left_s = turns.journal.seconds_left(turns.scope, closing=True)
+    is_limited = left_s is not None and 0 < left_s < most_s
+    try:
+        async with asyncio.timeout(left_s if is_limited else most_s):
+            await tree.wait()
+    except TimeoutError:
+        if not is_limited and most_s == MOST_IDLE_S:
+            raise _waits_for_nothing(tree) from None
 
 
 def _waits_for_nothing(tree: Tree) -> TreeError:
