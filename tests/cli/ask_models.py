@@ -1,4 +1,4 @@
-"""Models that ``endstop ask`` is tested with, and the program with them: ``ask_models.py ask … --model …``."""
+"""Models that ``endstop ask`` is tested with, and the program with them: ``ask_models.py ask --model …``."""
 
 from __future__ import annotations
 
@@ -34,13 +34,21 @@ def searches_for_ever() -> ScriptedModel:
 
     def search(_: ModelRequest) -> ScriptedReply:
         number = next(numbers)
-        return reply(text=f"Looking, {number}.", calls=[calls("search_code", query=f"limits {number}")])
+        return reply(
+            text=f"Looking, {number}.",
+            calls=[calls("search_code", query=f"limits of runs that take turns {number}")],
+        )
 
     return ScriptedModel(search, name="test:endless")
 
 
 def repeats_what_was_said(request: ModelRequest) -> ScriptedReply:
     return says("I was told: " + " | ".join(message.text for message in request.messages))
+
+
+def asks_until_it_is_told(request: ModelRequest) -> ScriptedReply:
+    is_told = "the first" in request.messages[-1].text
+    return says("Then that. What else?" if is_told else "Which of the two?")
 
 
 def _thoughtful() -> ScriptedModel:
@@ -52,7 +60,7 @@ def _thoughtful() -> ScriptedModel:
 
 def _slow() -> ScriptedModel:
     return ScriptedModel(
-        calls("search_code", query="limits"), says("Said in the end."), name="test:slow", delay_s=1.0
+        calls("search_code", query="limits"), says("Said in the end."), name="test:slow", delay_s=1.5
     )
 
 
@@ -63,9 +71,8 @@ _MADE: dict[str, Callable[[], Model]] = {
     "test:endless": searches_for_ever,
     "test:unpriced": lambda: ScriptedModel(says("Hm."), name="test:unpriced", price=None),
     "test:failing": lambda: ScriptedModel(fails(ModelAccessError("The key is wrong")), name="test:failing"),
-    "test:asking": lambda: ScriptedModel(says("Which of the two?"), says("Then that."), name="test:asking"),
+    "test:asking": lambda: ScriptedModel(asks_until_it_is_told, name="test:asking"),
     "test:echo": lambda: ScriptedModel(repeats_what_was_said, name="test:echo"),
-    "test:mute": lambda: ScriptedModel(says(" "), name="test:mute"),
 }
 
 

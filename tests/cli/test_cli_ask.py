@@ -9,8 +9,10 @@ from pathlib import Path
 import ask_models
 import pytest
 from cli_program import COMMAND, Done, Endstop, environment, in_process_of_its_own
+from cli_runs import waited_for
 
-from endstop.app import oracle
+from endstop.app import open_app, oracle, read_config
+from endstop.app.gallery import demo_agent
 
 ASKING_TREE = """
 return BT.tree("asking", {
@@ -126,15 +128,35 @@ def test_what_is_no_conversation_cannot_be_continued(ask: Endstop, endstop: Ends
     assert "There is no conversation" in ask("And?", "--continue").err
 
 
+def test_a_run_of_this_project_that_is_no_conversation_is_passed_over(
+    ask: Endstop, home: Path, project: Path
+) -> None:
+    first = ask("Who are you?", "--model", "test:echo", "--json").json_lines[-1]
+    waited_for(_run_of_a_program(home, project))
+    assert ask("And?", "--continue", "--json").json_lines[-1]["conversation"] == first["conversation"]
+    assert ask("And?", "--continue", ENDSTOP_USER="a program").code == 2
+
+
+async def _run_of_a_program(home: Path, project: Path) -> None:
+    async with open_app(read_config({"ENDSTOP_HOME": str(home)})) as app:
+        for user in ("me", "a program"):
+            await app.runner.run(demo_agent("recovers"), "What?", user=user, project=str(project))
+
+
 def test_a_question_is_read_from_the_input(ask: Endstop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("Where are limits\nchecked?\n"))
     assert "check_limits" in ask("-").out
 
 
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "utf-8:surrogateescape"])
 @pytest.mark.parametrize("given", [b"", b" \n", b"\xff\xfe\x00", b"x" * 200_001])
-def test_an_input_that_is_no_question_is_refused(home: Path, given: bytes) -> None:
+def test_an_input_that_is_no_question_is_refused(home: Path, given: bytes, encoding: str) -> None:
     done = subprocess.run(
-        [*COMMAND, "ask", "-"], env=environment(home), input=given, capture_output=True, check=False
+        [*COMMAND, "ask", "-"],
+        env=environment(home, PYTHONIOENCODING=encoding),
+        input=given,
+        capture_output=True,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"To do: " in done.stderr
@@ -234,7 +256,7 @@ def test_an_agent_that_asks_back_is_answered_with_resume(
     ended = ask("Go on.", "--model", "test:asking", "--tree", str(tmp_path / "asking.lua"), "--json")
     assert ended.json_lines[-1]["audit_holds"] is None
     resumed = endstop("resume", run, "--answer", "the first")
-    assert (resumed.code, "Then that." in resumed.out) == (6, True)  # its tree asks once more
+    assert (resumed.code, "Then that. What else?" in resumed.out) == (6, True)  # its tree asks once more
     assert "User: the first" in endstop("show", run).out
 
 

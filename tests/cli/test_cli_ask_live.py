@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import signal
+import sqlite3
 import subprocess
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 from ask_models import PROGRAM
 from cli_program import in_process_of_its_own, on_terminal, started
+
+from endstop.store.schema_names import RUNS
 
 INTERRUPTED = "is saved, and the run is left open"
 FINISHING = "Ctrl-C: the turn under way is finished first"
@@ -125,16 +130,38 @@ def test_told_to_end_it_saves_and_says_how_to_go_on(home: Path, project: Path) -
 
 
 @pytest.mark.guarantee("A11")
-def test_whoever_does_not_read_what_is_said_beside_does_not_hold_up_a_time_limit(
+def test_whoever_does_not_read_what_is_said_beside_the_answer_does_not_hold_up_the_run(
     home: Path, project: Path
 ) -> None:
-    options = ("--project", str(project), "--model", "test:endless", "--max-turns", "100", "--timeout", "10")
-    process = started(home, "ask", "Where?" * 9_000, *options, program=PROGRAM)
+    options = (
+        "--project",
+        str(project),
+        "--model",
+        "test:endless",
+        "--max-turns",
+        "100",
+        "--tokens",
+        "2000000",
+    )
+    process = started(home, "ask", "Where?", *options, program=PROGRAM)
     assert process.stderr is not None
-    process.stderr.close()
-    out = process.stdout.read() if process.stdout is not None else ""
-    assert process.wait(timeout=30) == 3
+    fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 4_096)
+    _until(home, "ended_at IS NOT NULL", process)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 3
     assert "Looking, 1." in out
+    assert len(err) > 4_096
+
+
+def test_a_reader_that_goes_away_does_no_harm_to_the_run(home: Path, project: Path) -> None:
+    process = _asking(home, project, "test:slow")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(timeout=20) == 141
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+    process.stderr.close()
+    assert in_process_of_its_own(home, "audit", "last").code == 0
 
 
 def _asking(home: Path, project: Path, model: str, *options: str) -> subprocess.Popen[str]:
@@ -142,11 +169,19 @@ def _asking(home: Path, project: Path, model: str, *options: str) -> subprocess.
     process = started(
         home, "ask", "Where?", "--project", str(project), "--model", model, *options, program=PROGRAM
     )
-    until = time.monotonic() + 20
+    _until(home, "turns > 0", process)
+    return process
+
+
+def _until(home: Path, is_so: str, process: subprocess.Popen[str]) -> None:
+    """Wait until it is so of a run. The database is looked at directly: a command would take too long."""
+    until = time.monotonic() + 30
     while time.monotonic() < until:
-        runs = in_process_of_its_own(home, "runs", "--json").json
-        if runs and runs[0]["turns"]:
-            return process
         assert process.poll() is None, process.communicate()
-        time.sleep(0.05)
-    raise AssertionError("no turn has begun")
+        with suppress(sqlite3.OperationalError):  # it is not there yet
+            with closing(sqlite3.connect(f"file:{home / 'endstop.db'}?mode=ro", uri=True)) as database:
+                (found,) = database.execute(f"SELECT count(*) FROM {RUNS} WHERE {is_so}").fetchone()
+            if found:
+                return
+        time.sleep(0.02)
+    raise AssertionError("it never was so")

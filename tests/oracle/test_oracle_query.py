@@ -55,8 +55,8 @@ def test_no_query_is_in_the_set_twice() -> None:
 @pytest.mark.guarantee("E8")
 def test_no_conversational_query_is_given_tools() -> None:
     for query, type_ in of_part("dev") + of_part("test"):
-        if type_ is QueryType.CONVERSATIONAL and classify(query).type is type_:
-            assert tools_first(classify(query).type, TOOLS) == ()
+        if type_ is QueryType.CONVERSATIONAL:
+            assert tools_first(classify(query).type, TOOLS) == (), query
 
 
 @pytest.mark.parametrize(
@@ -126,16 +126,18 @@ def test_what_comes_after_the_first_5000_characters_changes_nothing(end: str) ->
     assert classify(start + end * 1000) == classify(start)
 
 
-HOSTILE = ["hi " * 9000, "please " * 9000, "how do " * 9000, "a" * 50_000, "`" * 50_000, "you " * 9000]
-HOSTILE += ["```" * 9000, "ﷺ" * 9000, "is x " * 9000, ", fix it" * 9000, "___" * 9000, "docs and " * 9000]
-HOSTILE += ["\n" * 50_000, "whole code base " * 9000, "a/" * 9000, "A.b" * 9000, "what is " * 9000]
+HOSTILE = [
+    *["hi " * 9000, "please " * 9000, "how do " * 9000, "a" * 50_000, "`" * 50_000, "you " * 9000],
+    *["```" * 9000, "ﷺ" * 9000, "is x " * 9000, ", fix it" * 9000, "___" * 9000, "docs and " * 9000],
+    *["\n" * 50_000, "whole code base " * 9000, "a/" * 9000, "A.b" * 9000, "what is " * 9000],
+]
 
 
 @pytest.mark.parametrize("query", HOSTILE, ids=lambda text: repr(text[:9]))
 def test_hostile_text_costs_little(query: str) -> None:
     began = perf_counter()
     classify(query)
-    assert perf_counter() - began < 1.0
+    assert perf_counter() - began < 0.5
 
 
 @pytest.mark.guarantee("E8")

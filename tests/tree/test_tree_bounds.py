@@ -98,7 +98,7 @@ def one_run(root: NodeSpec, budget: Budget, **options: Any) -> UpperBound:
         (node("reactive_sequence", check(), TURN), 2, 1, 0),
         (node("retry", TURN, attempts=3), 3, 3, 0),
         (node("retry", TURN, attempts="max_turns"), 30, 30, 0),
-        (node("repeat_until", node("sequence", TURN, TOOLS), max=5, until="success"), 10, 5, 50),
+        (node("repeat_until", node("sequence", TURN, TOOLS), max=5, ends_in="success"), 10, 5, 50),
         (node("repeat_until", TURN, max=5, fn="budget.is_fine"), 10, 5, 0),
         (node("repeat_until", TURN, max=5, expression="true"), 5, 5, 0),
         (node("for_each", CALL, items="a", item="b", max=7), 7, 0, 7),
@@ -269,7 +269,7 @@ def test_at_load_the_greatest_counts_are_assumed() -> None:
         act("notes.wait"),
         act("turn.take_twice"),
         node("retry", check(), attempts=2),
-        node("repeat_until", check(), max=2, until="success"),
+        node("repeat_until", check(), max=2, ends_in="success"),
         node("for_each", check(), items="a", item="b", max=2),
         node("inverter", node("sequence", check(), TURN)),
         ref("slow"),
@@ -289,15 +289,15 @@ async def test_such_a_node_would_indeed_be_begun_anew_for_ever() -> None:
     begun: list[str] = []
     leaves = Leaves()
 
-    @leaves.action("first")
-    async def _(leaf: LeafContext) -> None:  # pyright: ignore[reportUnusedFunction] - named in the tree
+    async def first(leaf: LeafContext) -> None:
         begun.append("first")
 
-    @leaves.action("second")
-    async def _(leaf: LeafContext) -> None:
+    async def second(leaf: LeafContext) -> None:
         begun.append("second")
         await asyncio.sleep(0.01)
 
+    leaves.action("first")(first)
+    leaves.action("second")(second)
     endless = tree("main", node("reactive_sequence", act("first"), act("second")))
     running = Tree(endless, leaves=leaves, services=StageServices(), counts={})
     for _ in range(50):

@@ -124,7 +124,7 @@ def test_leaves_are_given_the_blackboard_of_their_place_and_what_the_tree_runs_o
 def test_every_kind_that_there_is_can_be_built() -> None:
     given: dict[str, dict[str, Any]] = {
         "retry": {"attempts": 1},
-        "repeat_until": {"max": 1, "until": "success"},
+        "repeat_until": {"max": 1, "ends_in": "success"},
         "timeout": {"seconds": 1},
         "guard": {"expression": "true"},
         "cooldown": {"seconds": 0.5},
@@ -155,7 +155,7 @@ A = plays("a", "s")
         (node("retry", A, attempts=0), "a whole number from 1, 'max_turns'"),
         (node("retry", A, attempts=True), "a whole number"),
         (node("retry", A, attempts="max_truns"), "'max_truns'"),
-        (node("repeat_until", A, max=1, until="never"), '"success" or "failure"'),
+        (node("repeat_until", A, max=1, ends_in="never"), '"success" or "failure"'),
         (node("repeat_until", A, max=1), "fn of repeat_until"),
         (node("timeout", A, seconds=0), "a number above 0"),
         (node("timeout", A, seconds=True), "a number above 0"),

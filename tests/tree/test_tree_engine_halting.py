@@ -8,10 +8,11 @@ import time
 from typing import Any
 
 import pytest
-from tree_stage import Stage, condition, node, other_tasks, plays, settle, waits
+from tree_stage import Stage, condition, key, looks, node, other_tasks, plays, settle, waits
 
 from endstop.errors import RunStateError
 from endstop.tree import tasks
+from endstop.tree.leaves import LeafContext
 from endstop.tree.spec import NodeSpec
 from endstop.tree.status import RunStatus
 
@@ -74,6 +75,32 @@ async def test_what_a_task_that_was_halted_answers_in_the_end_counts_for_nothing
     assert tree.tick() is SUCCESS
 
 
+@pytest.mark.parametrize("kind", ["subtree", "parallel"])
+async def test_what_a_halted_action_still_writes_is_not_there_when_its_part_of_the_tree_begins_anew(
+    kind: str,
+) -> None:
+    stage = Stage()
+
+    @stage.leaves.action("late")
+    async def late(leaf: LeafContext) -> None:  # pyright: ignore[reportUnusedFunction]
+        assert leaf.blackboard is not None
+        try:
+            await asyncio.sleep(9)
+        finally:
+            leaf.blackboard.set("x", "late")
+
+    body = node("sequence", looks("$x"), node("action", fn="late"))
+    given: dict[str, Any] = {"blackboard": {"x": "any"}} if kind == "subtree" else {}
+    tree = stage.tree(node(kind, body, **given), keys=[key("x")])
+    for _ in range(2):
+        assert tree.tick() is RUNNING
+        await settle()
+        tree.halt()
+        await settle()
+    assert stage.seen == [None, None]
+    assert tree.blackboard.get("x") is None
+
+
 NESTS = {
     "sequence": node("sequence", plays("b", "s"), waits("a")),
     "selector": node("selector", plays("b", "f"), waits("a")),
@@ -81,7 +108,7 @@ NESTS = {
     "reactive_selector": node("reactive_selector", plays("b", "f"), waits("a")),
     "parallel": node("parallel", waits("a"), waits("b")),
     "retry": node("retry", waits("a"), attempts=2),
-    "repeat_until": node("repeat_until", waits("a"), max=2, until="success"),
+    "repeat_until": node("repeat_until", waits("a"), max=2, ends_in="success"),
     "timeout": node("timeout", waits("a"), seconds=9),
     "guard": node("guard", waits("a"), fn="is", args={"name": "b", "answers": "s"}),
     "inverter": node("inverter", waits("a")),

@@ -52,7 +52,7 @@ class Interpreter:
             case "retry":
                 return self._rounds(below[0], given["attempts"], lambda status: status is SUCCESS)
             case "repeat_until":
-                wanted = SUCCESS if given["until"] == "success" else FAILURE
+                wanted = SUCCESS if given["ends_in"] == "success" else FAILURE
                 return self._rounds(below[0], given["max"], lambda status: status is wanted)
             case "inverter":
                 return self._ending(below[0], {SUCCESS: FAILURE, FAILURE: SUCCESS})
@@ -153,7 +153,7 @@ def composites(inner: st.SearchStrategy[NodeSpec]) -> st.SearchStrategy[NodeSpec
         st.builds(over, st.just("parallel"), below, succeed_when=quorum),
         st.builds(over, endings, one),
         st.builds(over, st.just("retry"), one, attempts=COUNTS),
-        st.builds(over, st.just("repeat_until"), one, max=COUNTS, until=until),
+        st.builds(over, st.just("repeat_until"), one, max=COUNTS, ends_in=until),
     )
 
 

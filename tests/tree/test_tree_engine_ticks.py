@@ -133,17 +133,17 @@ LOOPS: list[tuple[str, NodeSpec, list[str]]] = [
     ),
     (
         "repeat_until success goes on through failures",
-        node("repeat_until", plays("a", "frfs"), max=9, until=S),
+        node("repeat_until", plays("a", "frfs"), max=9, ends_in=S),
         ["a r", "a r", "a r", "a s"],
     ),
     (
         "repeat_until failure succeeds when its node fails",
-        node("repeat_until", plays("a", "ssf"), max=9, until=F),
+        node("repeat_until", plays("a", "ssf"), max=9, ends_in=F),
         ["a r", "a r", "a s"],
     ),
     (
         "repeat_until fails when what it waits for never comes",
-        node("repeat_until", plays("a", "s"), max=2, until=F),
+        node("repeat_until", plays("a", "s"), max=2, ends_in=F),
         ["a r", "a f", "a r", "a f"],
     ),
     (
@@ -225,6 +225,15 @@ def test_for_each_sets_the_item_before_each_round_and_takes_the_list_as_it_was_a
     tree = stage.tree(root, keys=[key("items", default=["x", "y"]), key("item")])
     assert [letter[-1] for letter in stage.ticked(tree, 3)] == ["r", "s", "s"]
     assert stage.seen == ["x", "y"]
+
+
+def test_for_each_sets_the_item_once_a_round() -> None:
+    stage = Stage()
+    body = node("sequence", looks("$item"), writes("item", "changed"), plays("a", "rs"), looks("$item"))
+    root = node("for_each", body, items="items", item="item", max=9)
+    tree = stage.tree(root, keys=[key("items", default=["x", "y"]), key("item")])
+    assert stage.ticked(tree, 4) == ["[item]a r", "a r", "[item]a r", "a s"]
+    assert stage.seen == ["x", "changed", "y", "changed"]
 
 
 def test_for_each_fails_if_the_item_does_not_fit_its_key() -> None:
@@ -319,6 +328,20 @@ def test_the_keys_of_a_subtree_are_its_own_and_gone_afterwards() -> None:
     assert tree.blackboard.used_bytes != empty_bytes
     tree.tick()
     assert tree.blackboard.snapshot() == {"outer": 2}
+
+
+@pytest.mark.guarantee("E2")
+@pytest.mark.parametrize("answers", ["rs", "rf", "r"])
+def test_a_subtree_gives_back_the_room_that_its_keys_took(answers: str) -> None:
+    stage = Stage()
+    inner = node("sequence", writes("mine", "a" * 1_000), plays("a", answers))
+    tree = stage.tree(node("subtree", inner, blackboard={"mine": "string"}))
+    empty_bytes = tree.blackboard.used_bytes
+    tree.tick()
+    assert tree.blackboard.used_bytes > empty_bytes + 900
+    tree.tick()
+    tree.halt()
+    assert tree.blackboard.used_bytes == empty_bytes
 
 
 def test_a_halted_subtree_begins_with_its_keys_as_they_were_at_first() -> None:

@@ -256,7 +256,7 @@ async def test_a_tree_takes_less_than_a_hundredth_of_the_time_of_its_turns() -> 
 
     guards = [condition(f"guard {number}", "s") for number in range(10)]
     body = node("reactive_sequence", *guards, node("action", fn="turn"))
-    tree = stage.tree(node("repeat_until", body, max=turns, until="failure"))
+    tree = stage.tree(node("repeat_until", body, max=turns, ends_in="failure"))
     in_ticks_s, status = 0.0, RUNNING
     while status is RUNNING:
         began_s = time.perf_counter()

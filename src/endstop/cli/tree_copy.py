@@ -19,6 +19,9 @@ def copied(name: str, library: TreeLibrary) -> Path:
     path = own_trees() / f"{name}{LUA}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(error) from None
+    try:
         with path.open("x", encoding="utf-8") as file:
             file.write(source)
     except FileExistsError:
@@ -29,10 +32,14 @@ def copied(name: str, library: TreeLibrary) -> Path:
             to_do="Change that one, or move it out of the way first",
         ) from None
     except OSError as error:
-        raise InvalidValueError(
-            "ENDSTOP_HOME",
-            str(path.parent.parent),
-            allowed=f"a folder that can be written to ({error.strerror})",
-            to_do="Make it writable, or set ENDSTOP_HOME to another",
-        ) from None
+        raise _unwritable(error) from None
     return path
+
+
+def _unwritable(error: OSError) -> InvalidValueError:
+    return InvalidValueError(
+        "ENDSTOP_HOME",
+        str(own_trees().parent),
+        allowed=f"a folder that can be written to ({error.strerror})",
+        to_do="Make it writable, or set ENDSTOP_HOME to another",
+    )

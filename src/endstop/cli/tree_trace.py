@@ -107,7 +107,8 @@ def _deeds(traced: TreeTraced, places: Sequence[Placed], *, shows_all: bool) -> 
 
 def _last_statuses(traced: Sequence[TreeTraced]) -> dict[int, RunStatus]:
     """How each node stood last; one that was halted stands no way at all."""
-    last = {index: _STATUSES.get(status) for one in traced for index, status in _steps(one)}
+    own = [one for one in traced if one.scope == ROOT]
+    last = {index: _STATUSES.get(status) for one in own for index, status in _steps(one)}
     return {index: status for index, status in last.items() if status is not None}
 
 

@@ -172,7 +172,8 @@ def _decided(scores: _Scores, asked: str, *, had_courtesy: bool) -> ClassifiedQu
             confidence=round(scores.of[best] / (total + 1.0), 2),
             why=scores.loudest[best][1],
         )
-    is_question = asked.endswith(("?", "？")) or QUESTION.match(asked) is not None
+    starts = QUESTION.match(asked) or LOOKS.match(asked)
+    is_question = asked.endswith(("?", "？")) or starts is not None
     is_short = len(asked.split()) <= _FEW_WORDS and not _OTHER_SCRIPT.search(asked)
     if had_courtesy or (is_short and not is_question):
         return ClassifiedQuery(

@@ -67,12 +67,12 @@ FORMS: tuple[Cue, ...] = (
     ),
     cue(
         _CHAT,
-        3.5,
+        4.5,
         "it speaks to the assistant",
         r"""
             (?<!can )(?<!could )(?<!would )(?<!will )(?<!how do )(?<!how would )(?<!if )(?<!when )
                 (?<!want )(?<!need )(?<!like )(?<!once )(?<!before )(?<!after )(?<!until )(?<!unless )
-                (?<!that )(?<!as )(?<!let )(?<!lets )\byou\b(?!r| have an? \w+ on
+                (?<!that )(?<!as )(?<!let )(?<!lets )\byou\b(?!r| see\b| recommend| suggest| have an? \w+ on
                 | have an?(?: \w+)? (?:guide|tutorial|example)| suggested)
             \byour (?!docs|code|api|config)
             \b(?:est[áa]s|eres|du|dich)\b
@@ -139,6 +139,16 @@ FORMS: tuple[Cue, ...] = (
         """,
     ),
     # ── research ──
+    cue(
+        _RESEARCH,
+        2.5,
+        "it weighs things up",
+        r"""
+            \b(?:better|best|worse|worst|biggest|largest|greatest|hardest|slowest|weakest|strongest|whether)\b
+            \b(?:the main|main reasons?|good (?!one|morning|afternoon|evening|night|day|bot|job|luck)\w+)\b
+            \b(?:how|when|why) did (?!you\b|i\b)
+        """,
+    ),
     cue(
         _RESEARCH,
         2.5,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import cast
 
-from endstop.events.facts import SourceCited
+from endstop.events.facts import Payload, SignalRejected, SourceCited
 from endstop.kernel.observation import CallStatus, ToolFinished, TurnStarted
 from endstop.kernel.verdict import Stop, Verdict
 from endstop.loop.shares import Share
@@ -85,26 +85,28 @@ class OracleServices:
             return ()
         is_empty = reply.is_whole and not reply.calls and not reply.text.strip()
         own = ("truncated",) if reply.is_truncated else ("empty",) if is_empty else ()
-        return (*own, *self._recovery)
+        is_malformed = any(isinstance(payload, SignalRejected) for payload in self._payloads_of_turn())
+        return (*own, *self._recovery, *(("malformed_signal",) if is_malformed else ()))
 
     def tools_were_run(self) -> None:
         """Look at what came of the tool calls of the turn under way."""
-        results = self._results_of_turn()
+        results = [payload for payload in self._payloads_of_turn() if isinstance(payload, ToolFinished)]
         for result in results:
             self.tool_errors_in_a_row = self.tool_errors_in_a_row + 1 if result.is_error else 0
         if any(result.status is CallStatus.EXECUTED for result in results):
             self.fallbacks = 0
         self._recovery = tuple(dict.fromkeys(name for one in results if (name := _hint_for(one))))
 
-    def _results_of_turn(self) -> list[ToolFinished]:
-        results: list[ToolFinished] = []
+    def _payloads_of_turn(self) -> list[Payload]:
+        """What was recorded since the latest turn began, oldest first."""
+        payloads: list[Payload] = []
         for fact in reversed(self.turns.journal.recorder.facts):
             payload = fact.payload
-            if isinstance(payload, TurnStarted) and payload.scope == self.turns.scope:
-                break
-            if isinstance(payload, ToolFinished) and payload.scope == self.turns.scope:
-                results.append(payload)
-        return results[::-1]
+            if getattr(payload, "scope", None) == self.turns.scope:
+                payloads.append(payload)
+                if isinstance(payload, TurnStarted):
+                    break
+        return payloads[::-1]
 
     async def take_turn(self, *, offers_tools: bool = True) -> bool:
         """Begin a turn and make its model call. False if there was none to be had, or it failed."""
@@ -149,7 +151,11 @@ def _hint_for(result: ToolFinished) -> str | None:
             return "tool_tripped"
         case CallStatus.FAILED if result.result.startswith("There is no tool"):
             return "unknown_tool"
-        case CallStatus.FAILED | CallStatus.TIMED_OUT | CallStatus.REFUSED:
+        case CallStatus.FAILED:
             return "tool_failed"
+        case CallStatus.TIMED_OUT:
+            return "timed_out"
+        case CallStatus.REFUSED:
+            return "refused"
         case _:
             return None

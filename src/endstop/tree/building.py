@@ -182,12 +182,12 @@ class Builder:
     def _repeat_until(self, given: Given, place: _Place) -> Node:
         most = given.count("max")
         child = self._child(given, place)
-        if "until" not in given:
+        if "ends_in" not in given:
             check = self._check(given, place)
             return RepeatUntilHoldsNode(child, most=most, pulse=self._pulse, check=check)
-        until = {"success": SUCCESS, "failure": FAILURE}.get(given.text("until"))
+        until = {"success": SUCCESS, "failure": FAILURE}.get(given.text("ends_in"))
         if until is None:
-            raise given.wrong("until", '"success" or "failure"')
+            raise given.wrong("ends_in", '"success" or "failure"')
         return RepeatUntilEndingNode(child, most=most, pulse=self._pulse, until=until)
 
     def _for_each(self, given: Given, place: _Place) -> Node:

@@ -152,14 +152,16 @@ def _title(node: NodeSpec) -> str:
 
 
 def _given(node: NodeSpec) -> str:
-    return ", ".join(f"{_plain(str(key))}={_short(value)}" for key, value in node.parameters.items())
+    """Its parameters, without those that say nothing or say its name again."""
+    shown = {key: value for key, value in node.parameters.items() if value not in ([], {}, node.name)}
+    return ", ".join(f"{_plain(str(key))}={_short(value)}" for key, value in shown.items())
 
 
 def _short(value: PlainValue) -> str:
     if isinstance(value, dict):
         return _plain("{" + ", ".join(str(key) for key in islice(value, _MOST_CHARS)) + "}")
     if isinstance(value, list):
-        return "[…]" if value else "[]"
+        return "[…]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return _plain(value) if isinstance(value, str) else brief(value)

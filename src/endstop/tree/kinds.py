@@ -150,10 +150,10 @@ _ALL = (
         doc="Its node again and again until it ends as asked for or the condition holds. Fails if it never does.",
         parameters=(
             _parameter("max", Takes.COUNT, "how often at most", required=True),
-            _parameter("until", Takes.CHOICE, "the ending it waits for", choices=("success", "failure")),
+            _parameter("ends_in", Takes.CHOICE, "the ending it waits for", choices=("success", "failure")),
             *_CONDITION,
         ),
-        one_of=("until", "fn", "expression"),
+        one_of=("ends_in", "fn", "expression"),
     ),
     Kind(
         name="timeout",

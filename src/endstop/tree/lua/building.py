@@ -149,8 +149,8 @@ class Builder:
                 to_do = meant(part, _OF_A_KEY, f"It takes {', '.join(_OF_A_KEY)}")
                 self._add(line, f"The key {name!r} takes no {part!r}", to_do)
         said = parts.get("type", KeyType.ANY.value)
-        if said not in tuple(KeyType):
-            types = tuple(KeyType)
+        types = tuple(one.value for one in KeyType)
+        if said not in types:
             to_do = meant(str(said), types, f"Use one of {', '.join(types)}")
             self._add(line, f"The key {name!r} is of type {said!r}, which there is not", to_do)
             said = KeyType.ANY

@@ -1,10 +1,10 @@
 -- Runs the text of a tree file once and gives back one JSON text: the nodes that it made, its trees, and what went
--- wrong. Nothing of Python is in here, and nothing but that text leaves.
+-- wrong. All that is here of Python is a clock, which scripts cannot reach; nothing but that text leaves.
 --
 -- A hook looks at steps, time and memory every few instructions. The text is compiled in small pieces with the same
 -- hook between them. The limit on what a script holds for itself is small for a reason: whole numbers can be chosen so
 -- that they all fall into one place of a table, and then one instruction takes time with the square of its size.
-local text = ...
+local text, seconds_of_thread = ...
 
 local CHUNK = "tree"
 local STEPS_PER_LOOK = 10
@@ -17,12 +17,13 @@ local load, pcall, sethook, setmetatable, sub, type = load, pcall, debug.sethook
 local seen = { line = nil, kept_kb = 0 } -- the last line that ran, and what is kept for the script
 local stopped -- why the script was stopped, if it was
 
+-- The line of the script's function that is nearest: ours are compiled without lines.
 local function line_of_script()
     for level = 2, LEVELS_LOOKED_AT do
-        local info = getinfo(level, "Sl")
+        local info = getinfo(level, "l")
         if not info then
             break
-        elseif info.short_src == CHUNK and info.currentline > 0 then
+        elseif info.currentline > 0 then
             return info.currentline
         end
     end
@@ -36,7 +37,8 @@ local function stop(why)
 end
 
 local steps = 0
-local deadline = clock() + limits.seconds
+local began = seconds_of_thread()
+local deadline = clock() + limits.seconds -- by the clock of the whole process, which is cheap and never behind
 local most_kb = huge
 
 -- Called for new lines, too, and looks at everything then as well: the instructions of a hook are counted like any
@@ -50,7 +52,11 @@ local function look(_, line)
     if steps > limits.steps then
         stop("too_many_steps")
     elseif clock() > deadline then
-        stop("too_long")
+        local left = limits.seconds - (seconds_of_thread() - began)
+        if left <= 0 then
+            stop("too_long")
+        end
+        deadline = clock() + left -- it was the work of other threads
     elseif collect("count") - seen.kept_kb > most_kb then
         collect()
         if collect("count") - seen.kept_kb > most_kb then
@@ -59,14 +65,14 @@ local function look(_, line)
     end
 end
 
--- ``BT.kind(…)`` as ``work(line, …)``. Our own work is bounded by the other limits, and goes without the hook; the hook
--- looks once when it is done. In ``return BT.kind(…)`` the function has taken the place of its caller: then the line of
--- the call is the last one that ran.
+-- ``BT.kind(…)`` as ``work(line, …)``. Our own work is bounded by the other limits, and goes without the hook, which
+-- looks once when it is done. In ``return BT.kind(…)`` the function has taken the place of its caller: then the line
+-- of the call is the last one that ran.
 local function called(work)
     return function(...)
         sethook()
-        local below = getinfo(2, "Sl")
-        local returns_to = below.short_src == CHUNK and below.currentline or nil
+        local below = getinfo(2, "l").currentline
+        local returns_to = below > 0 and below or nil
         local line = getinfo(1, "t").istailcall and seen.line or returns_to or seen.line
         local handle = work(line, ...)
         look(nil, returns_to)

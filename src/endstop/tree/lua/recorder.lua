@@ -3,7 +3,7 @@
 -- a node that is used twice costs nothing. Whether a node is as it should be is judged later, in Python.
 local seen, called, stop = ...
 
-local KB_PER_NODE = 0.5
+local KB_PER_NODE = 0.3
 local MOST_KEY_BYTES = 200
 local MOST_SHOWN_BYTES = 500
 
@@ -255,7 +255,9 @@ local BT = setmetatable({
 
 local function result()
     return concat({
-        '{"nodes":[', concat(nodes, ","), '],"trees":[', concat(trees, ","), '],"problems":[', concat(problems, ","), "]}",
+        '{"nodes":[', concat(nodes, ","),
+        '],"trees":[', concat(trees, ","),
+        '],"problems":[', concat(problems, ","), "]}",
     })
 end
 

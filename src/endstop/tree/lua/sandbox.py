@@ -1,11 +1,11 @@
 """Runs the text of a tree file once, in a Lua that can do nothing but build trees (E4).
 
-Nothing of Python is handed in, and one JSON text comes out: what the script made, and what went wrong. A
-script cannot look outside: its environment is a list of harmless functions (``functions.lua``). It
-cannot run for long: a hook counts its steps and looks at the clock (``prelude.lua``), and what runs
-inside C, where no hook is called, is not offered or is bounded first. It cannot fill the memory: there
-are two limits, a hard one on all, and a small one on what it holds for itself. The runtime is thrown
-away afterwards.
+Its text and a clock go in, and one JSON text comes out: what the script made, and what went wrong. A
+script cannot look outside: its environment is a list of harmless functions (``functions.lua``), and not
+even the clock is in it. It cannot run for long: a hook counts its steps and looks at the clock
+(``prelude.lua``), and what runs inside C, where no hook is called, is not offered or is bounded first. It
+cannot fill the memory: there are two limits, a hard one on all, and a small one on what it holds for
+itself. The runtime is thrown away afterwards.
 
 The size of a text is limited more tightly than its reading would need. Lua's compiler takes time with
 the square of some things (labels, gotos, whole numbers that collide), and no hook is called inside it:
@@ -18,6 +18,7 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from time import thread_time
 from typing import Any, cast
 
 from lupa import lua54
@@ -31,10 +32,10 @@ class Limits:
     steps: int = 1_000_000
     """Instructions of Lua, roughly: a line of a script takes 10 to 30."""
     seconds: float = 0.3
-    """Of the processor."""
+    """Of the processor, for this thread alone."""
     memory_bytes: int = 16_000_000
     """Hard, for all of it."""
-    scratch_kb: int = 350
+    scratch_kb: int = 300
     """What the script may hold for itself, beside its own text and the nodes it has made."""
     nodes: int = 2_000
     """A node that is used twice counts twice."""
@@ -83,7 +84,7 @@ def run(text: str) -> Made:
         attribute_filter=_refuse,
     )
     try:
-        said = cast("bytes", lua.execute(_prelude(), source))
+        said = cast("bytes", lua.execute(_prelude(), source, thread_time))
     except lua54.LuaError:
         # Only memory can run out here: all else is caught inside, and told.
         return _nothing("too_much_memory")

@@ -110,7 +110,9 @@ def _worded(file: str, line: int | None, what: str, about: str, detail: str) -> 
 def _lua_error(file: str, line: int | None, what: str, said: str) -> Problem:
     """Lua's own words, without the place that stands in them."""
     if said == "C stack overflow":
-        return Problem(file=file, line=line, what="The file is nested too deep to be read", to_do="Make it flatter")
+        return Problem(
+            file=file, line=line, what="The file is nested too deep to be read", to_do="Make it flatter"
+        )
     placed = _PLACED.match(said)
     if placed is not None:
         line, said = int(placed[1]), placed[2]
