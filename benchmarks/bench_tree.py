@@ -144,11 +144,12 @@ def ticks_of(tick: Callable[[], object]) -> Callable[[], None]:
 @contextlib.contextmanager
 def peer() -> Generator[Asked | None, None, None]:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        asked = None
         try:
-            yield stack.enter_context(started(PY_TREES, folder=Path(folder), postgres_url=None))
+            asked = stack.enter_context(started(PY_TREES, folder=Path(folder), postgres_url=None))
         except NoAnswerError as error:
             print(f"py_trees is not measured: {error}")
-            yield None
+        yield asked
 
 
 def tick_costs(rounds: int) -> dict[str, float]:
@@ -178,7 +179,7 @@ def turn_cost(rounds: int) -> float:
     turn = NodeSpec(kind="llm_call", name="turn", parameters={"prompt": "go on"})
     body = NodeSpec(kind="reactive_sequence", name="guarded", children=(*guards, turn))
     root = NodeSpec(
-        kind="repeat_until", name="turns", parameters={"max": TURNS, "until": "failure"}, children=(body,)
+        kind="repeat_until", name="turns", parameters={"max": TURNS, "ends_in": "failure"}, children=(body,)
     )
     best = float("inf")
     for _ in range(rounds):

@@ -16,7 +16,7 @@ from endstop.kernel.limits import LimitKind
 from endstop.loop.agent import DEFAULT_MAX_OUTPUT_TOKENS, Agent, OnLimit
 from endstop.models import make_model
 from endstop.oracle import ORACLE
-from endstop.oracle.fallback import make_chooser
+from endstop.oracle.fallback import HEURISTICS, make_chooser
 from endstop.oracle.leaves import LEAVES
 from endstop.oracle.prompting import PromptFiles
 from endstop.oracle.services import OracleParts
@@ -43,7 +43,7 @@ def make_oracle(
     model: Model | str | None = None,
     budget: Budget | None = None,
     tree: TreeSpec | str = ORACLE_TREE,
-    fallback: str = "heuristics",
+    fallback: str = HEURISTICS,
     on_limit: str = "finish",
     config: Config | None = None,
 ) -> Agent:
@@ -73,7 +73,7 @@ def remade_oracle(started: RunStarted) -> Agent:
         policy=started.policy,
         on_limit=OnLimit(started.on_limit),
         max_output_tokens=started.max_output_tokens or DEFAULT_MAX_OUTPUT_TOKENS,
-        steering=_steering(folder, ORACLE_TREE, "heuristics", config),
+        steering=_steering(folder, ORACLE_TREE, HEURISTICS, config),
     )
 
 
@@ -99,6 +99,7 @@ def _steering(folder: Path, tree: TreeSpec | str, fallback: str, config: Config)
         parts=OracleParts(
             prompts=PromptFiles(own_prompts if own_prompts.is_dir() else None),
             choose=make_chooser(fallback),
+            chooser_takes_time=fallback != HEURISTICS,
             project=folder.name,
         ),
     )

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from endstop.kernel.limits import Meter
 
-_DRAWN_PER_SECOND = 8
+_DRAWN_PER_SECOND = 6
 _DEEDS_DRAWN = 5
 _DEEDS_KEPT = 12
-_DRAWN_CHARS = 6_000
+_DRAWN_CHARS = 3_000
 """So much of a long answer is drawn while it comes: it is drawn over and over."""
 
 _THOUGHT_CHARS = 400

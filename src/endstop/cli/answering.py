@@ -84,7 +84,7 @@ async def answered(app: App, output: Output, asked: Asked) -> int:
 async def _inquiry(app: App, asked: Asked) -> Inquiry:
     """Get all together. Whatever is wrong with it is said before anything is kept."""
     follows = await _followed(app, asked)
-    folder = require_project(asked.project or (None if follows is None else follows.project) or ".")
+    folder = _folder(asked.project or (None if follows is None else follows.project))
     agent = make_oracle(
         folder,
         model=asked.model,
@@ -109,8 +109,23 @@ async def _inquiry(app: App, asked: Asked) -> Inquiry:
 async def _followed(app: App, asked: Asked) -> StoredRun | None:
     if asked.follows is None:
         return None
-    project = str(require_project(asked.project or ".")) if asked.follows == THE_LAST else ""
+    project = str(_folder(asked.project)) if asked.follows == THE_LAST else ""
     return await followed_run(app.store, asked.follows, user=app.config.user, project=project)
+
+
+def _folder(given: str | None) -> Path:
+    """The project that is meant: the current folder, where none is named."""
+    try:
+        folder = require_project(given or ".")
+        with os.scandir(folder):
+            return folder
+    except OSError as error:
+        raise InvalidValueError(
+            "project",
+            given or "the current folder",
+            allowed=f"a folder that is there and can be read ({error.strerror})",
+            to_do="Name another: --project FOLDER",
+        ) from None
 
 
 async def _budget(app: App, asked: Asked) -> Budget:

@@ -94,9 +94,9 @@ def _is_tree(name: str) -> bool:
     from endstop.kernel.texts import closest
     from endstop.testing import ADVERSARIES
 
-    trees = tree_library().names()
     if name.removeprefix(DEMO) in ADVERSARIES:
         return False
+    trees = tree_library().names()
     is_like_one = closest(name, ADVERSARIES) is None and closest(name, trees) is not None
     return name in trees or is_path(name) or is_like_one
 

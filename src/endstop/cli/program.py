@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -34,7 +34,7 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 """Ctrl-C: 128 + SIGINT. What was under way is saved and left open."""
 
-_COMMANDS = {
+_COMMANDS: dict[Callable[..., None] | typer.Typer, str] = {
     ask: "Ask about a project: an answer, with its sources.",
     demo: "Watch agents that try to run for ever being stopped.",
     runs: "List runs, newest first, and how they ended.",
@@ -59,8 +59,8 @@ class _InOrder(TyperGroup):
         return [_name(command) for command in _COMMANDS]
 
 
-def _name(command: object) -> str:
-    return "tree" if command is tree else str(getattr(command, "__name__", ""))
+def _name(command: Callable[..., None] | typer.Typer) -> str:
+    return str(command.info.name) if isinstance(command, typer.Typer) else command.__name__
 
 
 _app = typer.Typer(
@@ -73,7 +73,7 @@ _app = typer.Typer(
 )
 for _command, _summary in _COMMANDS.items():
     if isinstance(_command, typer.Typer):
-        _app.add_typer(_command, name=_name(_command), short_help=_summary)
+        _app.add_typer(_command, short_help=_summary)
     else:
         _app.command(_name(_command), short_help=_summary)(_command)
 

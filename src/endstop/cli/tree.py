@@ -24,7 +24,7 @@ NameOrFile: TypeAlias = Annotated[
     ),
 ]
 
-tree = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+tree = typer.Typer(name="tree", no_args_is_help=True, rich_markup_mode=None)
 
 
 @tree.callback()
@@ -144,8 +144,11 @@ def draw(
     drawn = tree_meant(name, _library())
     if output.is_json:
         output.document({"tree": drawn.name, "hash": drawn.hash, "nodes": nodes_json(drawn)})
+    elif dot:
+        output.say(draw_dot(drawn))
     else:
-        output.say(draw_dot(drawn) if dot else draw_text(drawn))
+        for line in draw_text(drawn).splitlines():
+            output.say(line, is_cut=True)
 
 
 @tree.command(short_help="Tell what a run of a tree can use at most.")

@@ -36,7 +36,8 @@ def tell_trace(output: Output, run_id: str, facts: Sequence[Fact], *, shows_all:
         document = {"run": run_id, "tree": tree.name, "hash": tree.hash}
         output.document({**document, "nodes": nodes_json(tree), "turns": turns})
         return
-    output.say(draw_text(tree, statuses=_last_statuses(traced)))
+    for line in draw_text(tree, statuses=_last_statuses(traced)).splitlines():
+        output.say(line, is_cut=True)
     output.say()
     output.say("A node that stands as it did before is not told again.", style="dim")
     places = list(expanded(tree))

@@ -218,7 +218,7 @@ async def save_conversation(leaf: LeafContext) -> None:
 @LEAVES.action("sources.emit_sources", writes={"sources": KeyType.LIST})
 def emit_sources(leaf: LeafContext) -> None:
     """Put on the blackboard where the answer comes from. Each source stands in the record already."""
-    board_of(leaf).set("sources", [source.location for source in services_of(leaf).sources[:100]])
+    board_of(leaf).set("sources", list(services_of(leaf).sources[:100]))
 
 
 @LEAVES.action("run.emit_done", writes={"is_done": KeyType.BOOLEAN})

@@ -75,7 +75,7 @@ def is_warning_due(run: OracleServices) -> bool:
 @condition("run.is_cancelled")
 def is_cancelled(run: OracleServices) -> bool:
     """Somebody wants the run to end."""
-    return run.turns.view.is_cancelled
+    return run.is_cancelled
 
 
 @condition("run.must_stop")

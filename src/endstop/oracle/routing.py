@@ -112,7 +112,9 @@ async def delegate(leaf: LeafContext) -> bool:
 async def trigger_fallback(leaf: LeafContext) -> None:
     """Have a classifier choose: ``continue``, ``force_response``, ``retry_with_hint`` or ``escalate``."""
     board, run = board_of(leaf), services_of(leaf)
-    choice = await asyncio.to_thread(run.parts.choose, situation_of(run))
+    situation, choose = situation_of(run), run.parts.choose
+    takes_time = run.parts.chooser_takes_time
+    choice = await asyncio.to_thread(choose, situation) if takes_time else choose(situation)
     run.fallbacks += 1
     run.turns.journal.note(
         FallbackChosen(

@@ -26,6 +26,8 @@ class OracleParts:
     prompts: PromptFiles
     choose: Chooser = choose
     """Chooses what to do about an agent that does not say how it stands, or is stuck (C7)."""
+    chooser_takes_time: bool = False
+    """It is asked in a thread of its own, so that nothing waits for it."""
     project: str = ""
     """The name of the project, for the prompt."""
 
@@ -40,6 +42,8 @@ class OracleServices:
         """How often the fallback was asked since a tool last did its job."""
         self.tool_errors_in_a_row = 0
         self._recovery: tuple[str, ...] = ()
+        self._sources: dict[str, None] = {}
+        self._facts_read = 0
         self._turn_free = asyncio.Lock()
 
     @property
@@ -56,13 +60,19 @@ class OracleServices:
         return None if self.turns.reply is None else self.turns.reply.signal
 
     @property
-    def sources(self) -> list[SourceCited]:
-        """What the tools have found, each place once."""
-        found: dict[str, SourceCited] = {}
-        for fact in self.turns.journal.recorder.facts:
+    def is_cancelled(self) -> bool:
+        """Whether somebody wants the run to end. Asked at every tick, so nobody who does not is quick."""
+        return self.turns.journal.recorder.state.cancelled_by is not None and self.turns.view.is_cancelled
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where what the tools have found stands, each place once."""
+        facts = self.turns.journal.recorder.facts
+        for fact in facts[self._facts_read :]:
             if isinstance(fact.payload, SourceCited) and fact.payload.scope == self.turns.scope:
-                found.setdefault(fact.payload.location, fact.payload)
-        return list(found.values())
+                self._sources.setdefault(fact.payload.location)
+        self._facts_read = len(facts)
+        return tuple(self._sources)
 
     def verdict(self) -> Verdict:
         """What the governor says now. Asking changes nothing."""

@@ -108,7 +108,7 @@ class Blackboard:
         self._values.clear()
         self._bytes.clear()
         for key, (value, size) in self._defaults.items():
-            self._put(key, copied(value), size)
+            self._put(key, value, size)
 
     def snapshot(self) -> dict[str, PlainValue]:
         """What the keys declared here hold (in a branch: what was written to it), to be restored later."""
@@ -149,7 +149,7 @@ class Blackboard:
             self._types[key.name] = key.type
             self._defaults[key.name] = self._checked(key.name, key.default)
             value, size = self._defaults[key.name]
-            self._put(key.name, copied(value), size)
+            self._put(key.name, value, size)
 
     def _checked(self, key: str, value: object) -> tuple[PlainValue, int]:
         """The value as it would be kept, if it may be."""
