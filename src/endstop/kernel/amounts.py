@@ -58,17 +58,22 @@ class Amounts:
     def plus(self, other: Amounts) -> Amounts:
         if other is NOTHING:
             return self
+        if self is NOTHING:
+            return other
+        cost = self.cost_usd
         return _sound(
             self.turns + other.turns,
             self.model_calls + other.model_calls,
             self.tokens + other.tokens,
-            self.cost_usd + other.cost_usd,
+            cost if other.cost_usd is _NO_MONEY else cost + other.cost_usd,
         )
 
     def minus(self, other: Amounts) -> Amounts:
         """The difference, and nothing below zero."""
         if other is NOTHING:
             return self
+        if other is self:
+            return NOTHING  # most reservations are given back whole, with none beside them
         return _sound(
             self.turns - other.turns if self.turns > other.turns else 0,
             self.model_calls - other.model_calls if self.model_calls > other.model_calls else 0,

@@ -106,13 +106,13 @@ class Ledger:
                 to_do="Settle it first, or give this one a name of its own",
             )
         self._require_room(name, amounts, closing=closing)
-        return self._enter(name, hold=(reservation, amounts), reserve=amounts)
+        return self._enter(name, reservation, amounts, reserve=amounts)
 
     def top_up(self, name: str, reservation: str, more: Amounts, *, closing: bool = False) -> Ledger:
         """Make an open reservation larger, or raise and change nothing."""
         held = self.held(name, reservation)
         self._require_room(name, more, closing=closing)
-        return self._enter(name, hold=(reservation, held.plus(more)), reserve=more)
+        return self._enter(name, reservation, held.plus(more), reserve=more)
 
     def settle(self, name: str, reservation: str, used: Amounts, *, final: bool = True) -> Ledger:
         """Enter what was really used; with ``final``, give the rest of the reservation back."""
@@ -126,7 +126,7 @@ class Ledger:
                 to_do="Top up the reservation first, or enter the excess with overrun()",
             )
         rest = None if final else held.minus(used)
-        return self._enter(name, hold=(reservation, rest), release=held if final else used, settle=used)
+        return self._enter(name, reservation, rest, release=held if final else used, settle=used)
 
     def overrun(self, name: str, amounts: Amounts) -> Ledger:
         """Enter what was used past every reservation. It counts as used, and every audit will show it."""
@@ -247,18 +247,21 @@ class Ledger:
     def _enter(
         self,
         name: str,
+        reservation: str | None = None,
+        held: Amounts | None = None,
         *,
-        hold: tuple[str, Amounts | None] | None = None,
         reserve: Amounts = NOTHING,
         release: Amounts = NOTHING,
         settle: Amounts = NOTHING,
         overrun: Amounts = NOTHING,
     ) -> Ledger:
-        """One entry, in every account that bears it; the reservation it belongs to is held in ``name``.
+        """One entry, in every account that bears it. The reservation it belongs to is held in ``name``, at
+        ``held`` from now on; None: it is open no longer.
 
         A kind stops rising at the account it was carved for: its ancestors hold the carve already.
         """
-        accounts = dict(self.accounts)
+        ledger = _LedgerDraft()
+        accounts = ledger.accounts = dict(self.accounts)
         kinds: tuple[LimitKind, ...] = SPENT_KINDS
         bearer: str | None = name
         while bearer is not None and kinds:
@@ -271,15 +274,17 @@ class Ledger:
                 changed.settled = changed.settled.plus(settle.only(kinds))
             if overrun is not NOTHING:
                 changed.overrun = changed.overrun.plus(overrun.only(kinds))
-            if hold is not None and bearer == name:
-                changed.holds = _with(changed.holds, *hold)
+            if reservation is not None and bearer is name:
+                holds = changed.holds = dict(changed.holds)
+                if held is None:
+                    del holds[reservation]
+                else:
+                    holds[reservation] = held
             changed.__class__ = Account
             accounts[bearer] = changed
             bearer = changed.parent
             if bearer is not None:
                 kinds = tuple(kind for kind in kinds if kind not in changed.budget.limits)
-        ledger = _LedgerDraft()
-        ledger.accounts = accounts
         ledger.__class__ = Ledger
         return ledger
 
@@ -288,16 +293,6 @@ class Ledger:
 
 
 _LedgerDraft = draft_class(Ledger)
-
-
-def _with(holds: Mapping[str, Amounts], reservation: str, amounts: Amounts | None) -> Mapping[str, Amounts]:
-    """The holds with one changed, or without it for None."""
-    changed = dict(holds)
-    if amounts is None:
-        del changed[reservation]
-    else:
-        changed[reservation] = amounts
-    return changed
 
 
 def _listed(amounts: Amounts) -> str:

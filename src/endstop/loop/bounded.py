@@ -66,8 +66,8 @@ class _Call:
         """When to look at it next; None for never."""
         if self.stall_s is None or self.last_sign_s is None:
             return self.deadline_s
-        stalls_s = self.last_sign_s() + self.stall_s
-        return stalls_s if self.deadline_s is None else min(self.deadline_s, stalls_s)
+        stalls_s, deadline_s = self.last_sign_s() + self.stall_s, self.deadline_s
+        return stalls_s if deadline_s is None or stalls_s < deadline_s else deadline_s
 
     def reason(self, now_s: float) -> Ended | None:
         """Why it is to be cut short now; None if it may go on."""
@@ -90,6 +90,8 @@ class Overseer:
         self._beside: set[asyncio.Future[Ended]] = set()
         """What runs in tasks of its own: done when that has ended, or is to be cut short."""
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_s = 0.0
+        """When it goes off, if it is set."""
         self._grace: asyncio.TimerHandle | None = None
         self._stragglers: set[asyncio.Task[Any]] = set()
 
@@ -138,7 +140,7 @@ class Overseer:
             work.close()
             return Ended.CUT
         loop = asyncio.get_running_loop()
-        task = asyncio.current_task()
+        task = asyncio.current_task(loop)
         assert task is not None, "this runs in a task"
         call = self._here = _Call(task, _deadline_s(loop, seconds), stall_s, last_sign_s)
         self._set_timer(loop, call)
@@ -150,7 +152,8 @@ class Overseer:
         finally:
             if self._here is call:
                 self._here = None
-                self._stop_grace()
+                if self._grace is not None:
+                    self._stop_grace()
         if call.is_left:
             raise LeftBehind
         if call.fired is None:
@@ -214,10 +217,11 @@ class Overseer:
             return
         timer = self._timer
         if timer is not None:
-            if timer.when() <= due_s:
+            if self._timer_s <= due_s:
                 return
             timer.cancel()
         self._timer = loop.call_at(due_s, self._look)
+        self._timer_s = due_s
 
     def _look(self) -> None:
         self._timer = None
@@ -272,7 +276,9 @@ def _tell(waiter: asyncio.Future[Ended], ended: Ended) -> None:
 
 
 def _deadline_s(loop: asyncio.AbstractEventLoop, seconds: float | None) -> float | None:
-    return None if seconds is None else loop.time() + max(seconds, 0.0) + _A_MOMENT_S
+    if seconds is None:
+        return None
+    return loop.time() + (seconds if seconds > 0 else 0.0) + _A_MOMENT_S
 
 
 def _retrieved(task: asyncio.Task[Any]) -> None:

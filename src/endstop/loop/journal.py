@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from endstop.errors import StoreError
 from endstop.events.bus import Bus
-from endstop.events.facts import Fact, Note
+from endstop.events.facts import Note
 from endstop.events.recorder import Recorder
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
@@ -61,11 +61,12 @@ class Journal:
         self._owner = owner
         self._conversation_id = conversation_id
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
-        self._unsaved: list[Fact] = []
+        self._handed_to = len(recorder.facts)
+        """The store has been handed the facts before this one."""
         self._handed: deque[asyncio.Future[None]] = deque()
         """Appends that were handed over, and not looked at since."""
         self._failure: StoreError | None = None
-        recorder.sink = self._recorded
+        recorder.sink = self.bus.publish
 
     @property
     def run_id(self) -> str:
@@ -74,7 +75,8 @@ class Journal:
     @property
     def now_s(self) -> float:
         """The run's clock: goes on from where the record stood, and never back."""
-        return max(self._clock.monotonic_s() - self._zero_s, self.recorder.state.now_s)
+        now_s, before_s = self._clock.monotonic_s() - self._zero_s, self.recorder.state.now_s
+        return now_s if now_s > before_s else before_s
 
     @property
     def unix_s(self) -> float:
@@ -82,8 +84,8 @@ class Journal:
 
     def save_from(self, seq: int) -> None:
         """Hand the store also what was recorded before this journal was opened, from this fact on."""
-        self._unsaved = self.recorder.facts[seq:]
-        for fact in self._unsaved:
+        self._handed_to = seq
+        for fact in self.recorder.facts[seq:]:
             self.bus.publish(fact)
 
     def enter(self, observation: Observation) -> Noticed:
@@ -131,15 +133,15 @@ class Journal:
         asks next is told the same, also where a sub-agent met it first and its tool took it for a failure.
         """
         if self._store is None:
-            self._unsaved.clear()
             return
         while self._handed and self._handed[0].done():
             self._looked_at(self._handed.popleft())
         if self._failure is not None:
             raise self._failure
-        if not self._unsaved:
+        batch = self.recorder.facts[self._handed_to :]
+        if not batch:
             return
-        batch, self._unsaved = self._unsaved, []
+        self._handed_to += len(batch)
         handed = self._store.append(batch, owner=self._owner, conversation_id=self._conversation_id)
         self._handed.append(asyncio.ensure_future(handed))
         if len(self._handed) > _MOST_HANDED:
@@ -161,10 +163,6 @@ class Journal:
             self._failure = self._failure or error
         elif error is not None:
             raise error
-
-    def _recorded(self, fact: Fact) -> None:
-        self._unsaved.append(fact)
-        self.bus.publish(fact)
 
 
 def smallest_limit(journal: Journal, scope: str, kind: LimitKind) -> int | None:

@@ -36,6 +36,24 @@ Show = Callable[[str | None, bool], None]
 class Reading:
     """Reads one reply. What has come so far is here at any moment."""
 
+    __slots__ = (
+        "_loop_time",
+        "_repeats",
+        "_request",
+        "_show",
+        "_texts",
+        "_thoughts",
+        "_thresholds",
+        "_tokens",
+        "calls",
+        "error",
+        "has_ended",
+        "is_truncated",
+        "last_sign_s",
+        "repeated",
+        "usage",
+    )
+
     def __init__(self, request: ModelRequest, thresholds: Thresholds, show: Show | None) -> None:
         self.calls: list[ToolRequest] = []
         self.usage: ModelUsage | None = None
@@ -44,7 +62,8 @@ class Reading:
         """It met its output cap, by the provider's word or by our own count."""
         self.repeated: RepeatedText | None = None
         self.error: ModelError | None = None
-        self.last_sign_s = asyncio.get_running_loop().time()
+        self._loop_time = asyncio.get_running_loop().time
+        self.last_sign_s = self._loop_time()
         self._request = request
         self._texts: list[str] = []
         self._thoughts: list[str] = []
@@ -55,11 +74,11 @@ class Reading:
 
     @property
     def text(self) -> str:
-        return "".join(self._texts)
+        return "".join(self._texts) if self._texts else ""
 
     @property
     def thought(self) -> str:
-        return "".join(self._thoughts)
+        return "".join(self._thoughts) if self._thoughts else ""
 
     @property
     def has_begun(self) -> bool:
@@ -71,7 +90,7 @@ class Reading:
         try:
             stream = model.stream(self._request)
             async for piece in stream:
-                self.last_sign_s = asyncio.get_running_loop().time()
+                self.last_sign_s = self._loop_time()
                 if self._take(piece):
                     return
             if not self.has_ended:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from endstop.errors import InvalidValueError
+from endstop.kernel.evolve import maker
 from endstop.ports import ModelRequest, ModelUsage, Piece, ReplyEnded, TextPiece, ThoughtPiece, ToolRequest
 from endstop.testing.counting import (
     CHARS_PER_TOKEN,
@@ -21,6 +22,11 @@ from endstop.testing.replies import ScriptedReply, WantedReply, as_reply
 
 _LAST_WORDS = ScriptedReply(text="Done.")
 _MOST_TEXT_KEPT = 200
+
+
+_tool_request = maker(ToolRequest)
+_usage = maker(ModelUsage)
+_reply_ended = maker(ReplyEnded)
 
 
 class RequestSummary(NamedTuple):  # a tuple, because one is made per request and must cost next to nothing
@@ -79,13 +85,13 @@ class ScriptedModel(CountedModel):
         output_tokens = text_tokens(reply.text) + text_tokens(reply.thought)
         for place, call in enumerate(reply.calls):
             output_tokens += call_tokens(call.tool, call.arguments)
-            yield ToolRequest(
+            yield _tool_request(
                 id=call.id or self._call_id(request, place), tool=call.tool, arguments=call.arguments
             )
         if reply.error is not None:
             raise reply.error.with_traceback(None)  # raised again and again, it would grow
-        counted = ModelUsage(input_tokens=self.input_tokens(request), output_tokens=max(output_tokens, 1))
-        yield ReplyEnded(usage=self.usage_told(counted, reply), is_truncated=reply.is_truncated)
+        counted = _usage(input_tokens=self.input_tokens(request), output_tokens=output_tokens or 1)
+        yield _reply_ended(usage=self.usage_told(counted, reply), is_truncated=reply.is_truncated)
 
     def usage_told(self, counted: ModelUsage, reply: ScriptedReply) -> ModelUsage | None:
         """What it says it has used, of a call that it ``counted`` so. A liar overrides this."""

@@ -78,11 +78,10 @@ class Watch:
 
     def is_tripped(self, tool: str, key: str) -> bool:
         """Whether a call failed the same way too often and is not to be executed (B5)."""
-        return any(
-            detector.is_tripped(tool, key)
-            for detector in self.detectors
-            if isinstance(detector, CircuitBreaker)
-        )
+        for detector in self.detectors:
+            if isinstance(detector, CircuitBreaker) and detector.is_tripped(tool, key):
+                return True
+        return False
 
     def _shown(self, seen: Seen, found: list[Finding]) -> Watch:
         """The watch after its detectors were shown something; what they find is added to ``found``."""
