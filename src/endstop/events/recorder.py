@@ -32,6 +32,7 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
 from endstop.kernel.state import GovernorState
+from endstop.kernel.transitions import closed, is_of_one_scope, opened
 from endstop.kernel.usage import Usage
 from endstop.kernel.verdict import NOTHING_NOTICED, LimitExceeded, Noticed, Stop, Verdict
 
@@ -67,7 +68,9 @@ class Recorder:
             user=started.user,
             project=started.project,
         )
-        self.state: GovernorState = self.governor.start()
+        self._state: GovernorState = self.governor.start()
+        self._open_state: Any = None
+        """The state while it is written to, in place; None when somebody has asked for it since."""
         self.facts: list[Fact] = []
         self.endings: dict[str, Ending] = {}
         """How the run and each of its scopes ended, by name."""
@@ -77,13 +80,32 @@ class Recorder:
         self.sink = sink
         self._append(started, time)
 
+    @property
+    def state(self) -> GovernorState:
+        """The state as it stands: a value, which stays what it is when the run goes on."""
+        if self._open_state is not None:
+            self._state, self._open_state = closed(self._open_state), None
+        return self._state
+
+    @property
+    def live(self) -> GovernorState:
+        """The state to look something up in. It changes as the run goes on, so it is not to be kept; asking
+        for it spares the copy that ``state`` leads to."""
+        return self._state if self._open_state is None else self._open_state
+
     def observe(self, observation: Observation, *, time: float) -> Noticed:
         """Enter an observation. Raises, and records nothing, if it cannot be."""
         kind = type(observation)
         usage = self.usage(observation.scope) if kind is ScopeEnded else None
-        self.state, noticed = self.governor.observe(self.state, observation)
-        if kind in self._REMEMBERED:
-            self._REMEMBERED[kind](self, observation)
+        if is_of_one_scope(observation):
+            state = opened(self._state) if self._open_state is None else self._open_state
+            noticed = self.governor.enter(state, observation)
+            self._open_state = state
+        else:
+            self._state, noticed = self.governor.observe(self.state, observation)
+        remember = self._REMEMBERED.get(kind)
+        if remember is not None:
+            remember(self, observation)
         if usage is not None:
             self._final_usage[observation.scope] = usage
         if noticed is NOTHING_NOTICED:
@@ -132,13 +154,13 @@ class Recorder:
 
     def note(self, note: Note, *, time: float) -> None:
         """Keep something that the kernel need not know."""
-        if self.state.is_over:
+        if self.live.is_over:
             raise ClosedAccountError(f"{type(note).__name__} was reported after the run had ended")
         self._append(note, time)
 
     def verdict(self, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says at this moment."""
-        return self.governor.verdict(self.state, at_s=at_s, scope=scope)
+        return self.governor.verdict(self.live, at_s=at_s, scope=scope)
 
     def usage(self, scope: str = ROOT) -> Usage:
         """What a scope has used, or had used when it ended."""

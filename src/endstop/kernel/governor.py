@@ -7,6 +7,7 @@ gives the same verdicts and the same state; resume, audit and the tests rest on 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, cast
 
 from endstop.errors import ClosedAccountError, ObservationError, PolicyError
 from endstop.kernel import wording
@@ -19,7 +20,7 @@ from endstop.kernel.observation import Observation, ScopeOpened, ToolFinished, T
 from endstop.kernel.order import ENFORCED, last_turn_limit, rules_met
 from endstop.kernel.outcome import StopReason, StopRule
 from endstop.kernel.state import GovernorState, ScopeState
-from endstop.kernel.transitions import apply, extended
+from endstop.kernel.transitions import closed, enter, enter_in_run, extend, is_of_one_scope, opened
 from endstop.kernel.verdict import (
     GO_ON,
     NOTHING_NOTICED,
@@ -77,18 +78,31 @@ class Governor:
 
     def observe(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Noticed]:
         """The state after an observation, and what was noticed. For drivers, which ask for verdicts apart."""
+        if is_of_one_scope(observation):
+            following = opened(state)
+            noticed = self.enter(following, observation)
+            return closed(following), noticed
         _require_possible(state, observation)
         if isinstance(observation, ScopeOpened):
             return self._opened(evolve(state, now_s=observation.at_s), observation), NOTHING_NOTICED
-        following, noticed = apply(state, observation, self.config)
-        if isinstance(observation, TurnStarted):
-            if observation.closing is not None or may_warn(following, observation.scope):
-                following, noticed = self._warned(following, noticed, observation)
+        return enter_in_run(state, observation, self.config)
+
+    def enter(self, state: Any, observation: Observation) -> Noticed:
+        """The same in place, in a state that is open (see ``transitions``), and only for what concerns one
+        scope. Raises, and changes nothing, if it cannot be."""
+        if state.ending is not None or not observation.at_s >= state.now_s:
+            _require_possible(state, observation)
+        noticed = enter(state, observation, self.config)
+        kind = type(observation)
+        if kind is TurnStarted:
+            started = cast("TurnStarted", observation)
+            if started.closing is not None or may_warn(state, started.scope):
+                noticed = self._warned(state, noticed, started)
             if self._tells_turns:
-                following = extended(following, observation, self.view, self.tree)
-        elif self._tells_results and isinstance(observation, ToolFinished):
-            following = extended(following, observation, self.view, self.tree)
-        return following, noticed
+                extend(state, started, self.view, self.tree)
+        elif self._tells_results and kind is ToolFinished:
+            extend(state, cast("ToolFinished", observation), self.view, self.tree)
+        return noticed
 
     def verdict(self, state: GovernorState, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says of a scope at this moment, with nothing new observed."""
@@ -131,9 +145,7 @@ class Governor:
             watch=Watch(detectors=self.detectors),
         )
 
-    def _warned(
-        self, state: GovernorState, noticed: Noticed, started: TurnStarted
-    ) -> tuple[GovernorState, Noticed]:
+    def _warned(self, state: Any, noticed: Noticed, started: TurnStarted) -> Noticed:
         """Give the warnings that are due at the start of a turn, each once, with a hint to wrap up."""
         due = [
             meter
@@ -141,7 +153,7 @@ class Governor:
             if meter.is_warning_due and (meter.owner, meter.kind) not in state.warned
         ]
         if not due and started.closing is None:
-            return state, noticed
+            return noticed
         account = state.ledger.account(started.scope)
         notices: tuple[Notice, ...] = tuple(
             limit_notice(LimitWarned, meter, account, turn=started.turn, message=wording.approaching(meter))
@@ -152,10 +164,8 @@ class Governor:
             hints = [
                 wording.last_turn(started.closing, self.config.terminal_tool if started.scope == ROOT else "")
             ]
-        return (
-            evolve(state, warned=state.warned | {(meter.owner, meter.kind) for meter in due}),
-            Noticed(notices=(*noticed.notices, *notices), hints=(*noticed.hints, *hints)),
-        )
+        state.warned = state.warned | {(meter.owner, meter.kind) for meter in due}
+        return Noticed(notices=(*noticed.notices, *notices), hints=(*noticed.hints, *hints))
 
 
 def _require_possible(state: GovernorState, observation: Observation) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from endstop.errors import (
     ClosedAccountError,
@@ -26,7 +26,7 @@ from endstop.errors import (
 from endstop.kernel.account import Account
 from endstop.kernel.amounts import NOTHING, SPENT_KINDS, Amounts
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.evolve import draft, draft_class, quick
+from endstop.kernel.evolve import draft, quick
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, plus, shown
 
 _GRANTABLE = (*SPENT_KINDS, LimitKind.SECONDS)
@@ -132,7 +132,7 @@ class Ledger:
         """Enter what was used past every reservation. It counts as used, and every audit will show it."""
         if amounts.is_nothing:
             return self
-        return self._enter(name, overrun=amounts)
+        return self._enter(self.account(name).id, overrun=amounts)
 
     def held(self, name: str, reservation: str) -> Amounts:
         """What an open reservation still holds."""
@@ -260,39 +260,57 @@ class Ledger:
 
         A kind stops rising at the account it was carved for: its ancestors hold the carve already.
         """
-        ledger = _LedgerDraft()
-        accounts = ledger.accounts = dict(self.accounts)
+        accounts = self._to_write()
         kinds: tuple[LimitKind, ...] = SPENT_KINDS
-        bearer: str | None = name
-        while bearer is not None and kinds:
-            changed = draft(self.account(bearer))
+        account = _opened(accounts, name)
+        if held is not None:
+            account.holds[reservation] = held
+        elif reservation is not None:
+            del account.holds[reservation]
+        while True:
             if reserve is not NOTHING:
-                changed.reserved = changed.reserved.plus(reserve.only(kinds))
+                account.reserved = account.reserved.plus(reserve.only(kinds))
             if release is not NOTHING:
-                changed.reserved = changed.reserved.minus(release.only(kinds))
+                account.reserved = account.reserved.minus(release.only(kinds))
             if settle is not NOTHING:
-                changed.settled = changed.settled.plus(settle.only(kinds))
+                account.settled = account.settled.plus(settle.only(kinds))
             if overrun is not NOTHING:
-                changed.overrun = changed.overrun.plus(overrun.only(kinds))
-            if reservation is not None and bearer is name:
-                holds = changed.holds = dict(changed.holds)
-                if held is None:
-                    del holds[reservation]
-                else:
-                    holds[reservation] = held
-            changed.__class__ = Account
-            accounts[bearer] = changed
-            bearer = changed.parent
-            if bearer is not None:
-                kinds = tuple(kind for kind in kinds if kind not in changed.budget.limits)
-        ledger.__class__ = Ledger
-        return ledger
+                account.overrun = account.overrun.plus(overrun.only(kinds))
+            if account.parent is None:
+                break
+            kinds = tuple(kind for kind in kinds if kind not in account.budget.limits)
+            if not kinds:
+                break
+            account = _opened(accounts, account.parent)
+        return self._written(accounts)
+
+    def _to_write(self) -> dict[str, Account]:
+        """The accounts as they can be written to: here, a copy."""
+        return dict(self.accounts)
+
+    def _written(self, accounts: dict[str, Account]) -> Ledger:
+        """The ledger after an entry."""
+        close_accounts(accounts)
+        return Ledger(accounts)
 
     def _with_account(self, changed: Account) -> Ledger:
         return Ledger({**self.accounts, changed.id: changed})
 
 
-_LedgerDraft = draft_class(Ledger)
+def _opened(accounts: dict[str, Account], name: str) -> Any:
+    """An account as a draft of its own, to be written to."""
+    account: Any = accounts[name]
+    if account.__class__ is Account:
+        account = accounts[name] = draft(account)
+        account.holds = dict(account.holds)
+    return account
+
+
+def close_accounts(accounts: Mapping[str, Account]) -> None:
+    """Make the accounts that were opened into values again."""
+    for account in accounts.values():
+        if account.__class__ is not Account:
+            account.__class__ = Account
 
 
 def _listed(amounts: Amounts) -> str:

@@ -9,49 +9,84 @@ from endstop.errors import ClosedAccountError, InvalidValueError, PolicyError
 from endstop.kernel import wording
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.decision import DecisionTree, told
-from endstop.kernel.entries import ENTRIES, no_entry
+from endstop.kernel.entries import ENTRIES
 from endstop.kernel.evolve import draft, evolve
 from endstop.kernel.finding import Finding, Response
 from endstop.kernel.frozen import frozen_json
-from endstop.kernel.observation import Observation, ToolFinished, TurnStarted
+from endstop.kernel.observation import Observation, ScopeOpened, ToolFinished, TurnStarted
+from endstop.kernel.open_ledger import OpenLedger, open_ledger
 from endstop.kernel.run_entries import RUN_ENTRIES
 from endstop.kernel.state import GovernorState, ScopeState
-from endstop.kernel.verdict import FindingReported, Noticed
+from endstop.kernel.verdict import NOTHING_NOTICED, FindingReported, Noticed
 
 _MOST_FINDINGS = 20
 
 
-def apply(
-    state: GovernorState, observation: Observation, config: AgentConfig
-) -> tuple[GovernorState, Noticed]:
-    """Enter an observation: the books, the counters, the detectors."""
-    scope = observation.scope
-    if scope not in state.scopes:
-        raise ClosedAccountError(
-            f"{type(observation).__name__} was reported for {scope!r}, which is not open",
-            allowed=", ".join(state.scopes),
-            to_do="A scope that has ended takes no more; open a new one",
-        )
-    if type(observation) in RUN_ENTRIES:
-        return _applied_to_run(state, observation, config)
-    following, own = draft(state), draft(state.scopes[scope])
-    following.now_s = own.last_activity_s = observation.at_s
-    noticed = ENTRIES.get(type(observation), no_entry)(following, own, observation)
-    own.watch, found = own.watch.after(observation)
-    if found:
-        noticed = _reported(own, found, noticed, observation, config)
-    own.__class__ = ScopeState
-    following.scopes = {**state.scopes, scope: own}
-    following.__class__ = GovernorState
-    return following, noticed
+def is_of_one_scope(observation: Observation) -> bool:
+    """Whether an observation changes the scope it was made in, and no other: nearly all do."""
+    return type(observation) not in _OF_MORE_SCOPES
 
 
-def _applied_to_run(
+_OF_MORE_SCOPES = frozenset({ScopeOpened, *RUN_ENTRIES})
+
+
+def opened(state: GovernorState) -> Any:
+    """A copy of the state that ``enter`` changes in place. Its scopes are opened as they are needed."""
+    copy = draft(state)
+    copy.ledger = open_ledger(state.ledger)
+    copy.scopes = dict(state.scopes)
+    return copy
+
+
+def closed(state: Any) -> GovernorState:
+    """The state as a value. It has taken no copy: ``state`` is open no longer."""
+    for own in state.scopes.values():
+        if own.__class__ is not ScopeState:
+            own.__class__ = ScopeState
+    if isinstance(state.ledger, OpenLedger):
+        state.ledger.closed()
+    state.__class__ = GovernorState
+    return state
+
+
+def enter(state: Any, observation: Observation, config: AgentConfig) -> Noticed:
+    """Enter an observation of one scope into an open state: the books, the counters, the detectors.
+
+    Raises, and changes nothing, if it cannot be: an entry checks all before it changes anything.
+    """
+    kind, scope = type(observation), observation.scope
+    own = state.scopes.get(scope)
+    if own is None:
+        raise not_open(state, observation)
+    if own.__class__ is ScopeState:
+        own = state.scopes[scope] = draft(own)
+    entry = ENTRIES.get(kind)
+    noticed = NOTHING_NOTICED if entry is None else entry(state, own, observation)
+    state.now_s = own.last_activity_s = observation.at_s
+    watch = own.watch
+    if watch.concerns(kind):
+        own.watch, found = watch.after(observation)
+        if found:
+            noticed = _reported(own, found, noticed, observation, config)
+    return noticed
+
+
+def not_open(state: GovernorState, observation: Observation) -> ClosedAccountError:
+    return ClosedAccountError(
+        f"{type(observation).__name__} was reported for {observation.scope!r}, which is not open",
+        allowed=", ".join(state.scopes),
+        to_do="A scope that has ended takes no more; open a new one",
+    )
+
+
+def enter_in_run(
     state: GovernorState, observation: Observation, config: AgentConfig
 ) -> tuple[GovernorState, Noticed]:
     """Enter what concerns more than one scope. It is no activity of the scope it is told in, unless one of
     its detectors makes something of it."""
     scope = observation.scope
+    if scope not in state.scopes:
+        raise not_open(state, observation)
     entered, noticed = RUN_ENTRIES[type(observation)](evolve(state, now_s=observation.at_s), observation)
     if scope not in entered.scopes:
         return entered, noticed
@@ -86,28 +121,21 @@ def _reported(
     return Noticed(notices=(*noticed.notices, *reports), hints=noticed.hints)
 
 
-def extended(
-    state: GovernorState,
+def extend(
+    state: Any,
     observation: TurnStarted | ToolFinished,
     view: Callable[[GovernorState, str], AgentState],
     tree: DecisionTree,
-) -> GovernorState:
-    """Tell the decision tree what it asked to be told, and keep its extensions."""
+) -> None:
+    """Tell the decision tree what it asked to be told, and keep its extensions in the open state."""
     before = view(state, observation.scope)
+    own = state.scopes[observation.scope]
     try:
         if isinstance(observation, ToolFinished):
             after = told("on_tool_result", before, lambda: tree.on_tool_result(before, observation))
         else:
             after = told("on_turn_start", before, lambda: tree.on_turn_start(before))
-        if after is before:
-            return state
-        extensions = frozen_json("extensions", after.extensions)
+        if after is not before:
+            own.extensions = frozen_json("extensions", after.extensions)
     except (PolicyError, InvalidValueError) as error:
-        return _with_scope(state, observation, policy_failure=f"The run's policy failed: {error}")
-    return _with_scope(state, observation, extensions=extensions)
-
-
-def _with_scope(state: GovernorState, observation: Observation, **changes: object) -> GovernorState:
-    """The state with the observation's scope changed."""
-    scope = evolve(state.scopes[observation.scope], **changes)
-    return evolve(state, scopes={**state.scopes, observation.scope: scope})
+        own.policy_failure = f"The run's policy failed: {error}"

@@ -67,7 +67,7 @@ class Asking:
         if self._most_context is not None and self._history.tokens > self._most_context:
             return LimitKind.CONTEXT_TOKENS
         return call_terms(
-            self._journal.recorder.state.ledger,
+            self._journal.recorder.live.ledger,
             self._scope,
             input_tokens=self._history.tokens,
             output_cap=self._agent.max_output_tokens,
@@ -166,7 +166,7 @@ class Asking:
         settled = settlement(
             self._reading,
             self._agent.model,
-            self._journal.recorder.state.ledger,
+            self._journal.recorder.live.ledger,
             reserved=terms.amounts,
             input_tokens=sent,
             at_s=self._journal.now_s,

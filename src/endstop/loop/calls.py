@@ -204,7 +204,7 @@ class Calls:
         tool = call.tool
         assert tool is not None, "only known tools are run"
         called = call.called
-        watch = self._journal.recorder.state.scopes[self._scope].watch
+        watch = self._journal.recorder.live.scopes[self._scope].watch
         if watch.is_tripped(called.tool, called.key):
             why = f"Not run: {called.tool} failed the same way too often with these arguments."
             self._answered(call, CallStatus.TRIPPED, f"{why} Try something else.")

@@ -160,7 +160,7 @@ class Driver:
             self._unaffordable(terms)
             return None
         closing = terms.closing
-        turn = self.journal.recorder.state.scopes[self._scope].turns_started
+        turn = self.journal.recorder.live.scopes[self._scope].turns_started
         started = TurnStarted(at_s=self.journal.now_s, scope=self._scope, turn=turn, closing=closing)
         noticed = self.journal.enter(started)
         self._hand_on(turn, noticed.hints, closing)
@@ -178,7 +178,7 @@ class Driver:
         if self._prose_replies >= _MOST_PROSE:
             why = f"No tool was called in {_MOST_PROSE} turns in a row, though this agent must use tools."
             return self._failed("tools_unused", why)
-        is_finished = self.journal.recorder.state.scopes[self._scope].is_finished
+        is_finished = self.journal.recorder.live.scopes[self._scope].is_finished
         failure = None if is_finished else self._escalating.turn_ended()
         if failure is not None:
             return self._failed(failure.code, str(failure))

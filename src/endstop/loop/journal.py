@@ -75,7 +75,7 @@ class Journal:
     @property
     def now_s(self) -> float:
         """The run's clock: goes on from where the record stood, and never back."""
-        now_s, before_s = self._clock.monotonic_s() - self._zero_s, self.recorder.state.now_s
+        now_s, before_s = self._clock.monotonic_s() - self._zero_s, self.recorder.live.now_s
         return now_s if now_s > before_s else before_s
 
     @property
@@ -105,10 +105,11 @@ class Journal:
         return self.recorder.verdict(at_s=self.now_s, scope=scope)
 
     def seconds_left(self, scope: str, *, closing: bool) -> float | None:
-        return time_left_s(self.recorder.state, scope, at_s=self.now_s, closing=closing)
+        return time_left_s(self.recorder.live, scope, at_s=self.now_s, closing=closing)
 
     def is_open(self, scope: str) -> bool:
-        return scope in self.recorder.state.scopes and not self.recorder.state.is_over
+        state = self.recorder.live
+        return scope in state.scopes and state.ending is None
 
     def end(self, reason: StopReason, *, scope: str = ROOT) -> Ending:
         return self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope, owes_answer=True)

@@ -60,9 +60,13 @@ class Watch:
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", _places(tuple(map(type, self.detectors))))
 
+    def concerns(self, kind: type) -> bool:
+        """Whether anything here wants to be shown such observations."""
+        return kind in CALL_CONCERNS or bool(self.places[kind])
+
     def after(self, observation: Observation) -> tuple[Watch, tuple[Finding, ...]]:
         """The watch after an observation, and what was found in it."""
-        if not self.places[type(observation)] and type(observation) not in CALL_CONCERNS:
+        if not self.concerns(type(observation)):
             return self, ()
         open_calls, actions = self.open_calls.after(observation)
         watch = self
