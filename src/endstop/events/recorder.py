@@ -32,7 +32,7 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
 from endstop.kernel.state import GovernorState
-from endstop.kernel.transitions import closed, is_of_one_scope, opened
+from endstop.kernel.transitions import OF_MORE_SCOPES, closed, opened
 from endstop.kernel.usage import Usage
 from endstop.kernel.verdict import NOTHING_NOTICED, LimitExceeded, Noticed, Stop, Verdict
 
@@ -68,9 +68,11 @@ class Recorder:
             user=started.user,
             project=started.project,
         )
-        self._state: GovernorState = self.governor.start()
-        self._open_state: Any = None
-        """The state while it is written to, in place; None when somebody has asked for it since."""
+        self.live: GovernorState = self.governor.start()
+        """The state to look something up in. It changes as the run goes on, so it is not to be kept; looking
+        here spares the copy that asking for ``state`` leads to."""
+        self._is_open = False
+        """It was written to in place since somebody asked for it."""
         self.facts: list[Fact] = []
         self.endings: dict[str, Ending] = {}
         """How the run and each of its scopes ended, by name."""
@@ -83,26 +85,23 @@ class Recorder:
     @property
     def state(self) -> GovernorState:
         """The state as it stands: a value, which stays what it is when the run goes on."""
-        if self._open_state is not None:
-            self._state, self._open_state = closed(self._open_state), None
-        return self._state
-
-    @property
-    def live(self) -> GovernorState:
-        """The state to look something up in. It changes as the run goes on, so it is not to be kept; asking
-        for it spares the copy that ``state`` leads to."""
-        return self._state if self._open_state is None else self._open_state
+        if self._is_open:
+            self._is_open = False
+            closed(self.live)
+        return self.live
 
     def observe(self, observation: Observation, *, time: float) -> Noticed:
         """Enter an observation. Raises, and records nothing, if it cannot be."""
         kind = type(observation)
         usage = self.usage(observation.scope) if kind is ScopeEnded else None
-        if is_of_one_scope(observation):
-            state = opened(self._state) if self._open_state is None else self._open_state
-            noticed = self.governor.enter(state, observation)
-            self._open_state = state
+        if kind in OF_MORE_SCOPES:
+            self.live, noticed = self.governor.observe(self.state, observation)
+        elif self._is_open:
+            noticed = self.governor.enter(self.live, observation)
         else:
-            self._state, noticed = self.governor.observe(self.state, observation)
+            state = opened(self.live)
+            noticed = self.governor.enter(state, observation)
+            self.live, self._is_open = state, True
         remember = self._REMEMBERED.get(kind)
         if remember is not None:
             remember(self, observation)

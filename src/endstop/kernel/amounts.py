@@ -142,7 +142,7 @@ def dollars(
     to_do: str = USE_ALLOWED,
 ) -> Decimal:
     """``value`` as money. Takes a Decimal, a whole number, a float or text such as "0.50"."""
-    amount = _decimal(value)
+    amount = value if type(value) is Decimal and value.is_finite() else _decimal(value)
     if amount is None or not smallest <= amount <= largest:
         raise InvalidValueError(
             field, value, allowed=f'dollars from {smallest:f} to {largest:,f}, such as "0.50"', to_do=to_do

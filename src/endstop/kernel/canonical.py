@@ -76,14 +76,16 @@ def canonical_arguments(arguments: object) -> str:
 def _written(plain: object) -> str:
     """As JSON. A dict of texts and whole numbers, as most arguments are, is written here: an encoder takes
     longer to get ready for it than to write it."""
-    if type(plain) is not dict:
+    if not isinstance(plain, dict):
         return _to_text(plain)
     parts: list[str] = []
     for key, value in cast("dict[str, object]", plain).items():
-        kind = type(value)
-        if kind is not int and kind is not str:
+        if type(value) is int:
+            parts.append(f"{_to_text(key)}:{value}")
+        elif type(value) is str:
+            parts.append(f"{_to_text(key)}:{_to_text(value)}")
+        else:
             return _to_text(plain)
-        parts.append(f"{_to_text(key)}:{value if kind is int else _to_text(value)}")
     return f"{{{','.join(parts)}}}"
 
 
@@ -92,20 +94,21 @@ def _read_json(text: str) -> object:
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:
-        return cast(object, _from_text(text))
+        return _from_text(text)
     except (ValueError, RecursionError):
         return text
 
 
 def _canonical(value: object, depth: int) -> object:
     """``value`` as something that JSON writes in exactly one way."""
-    kind = type(value)
-    if kind is str:  # most arguments are text in a dict: what else they may be is asked only after that
-        return squash_space(cast("str", value))
-    if kind is dict and depth < _MAX_DEPTH:
-        return _canonical_items(cast("dict[object, object]", value), depth)
-    if kind is int and -_LARGEST_WHOLE < cast("int", value) < _LARGEST_WHOLE:
+    if (
+        type(value) is str
+    ):  # most arguments are text in a dict: what else they may be is asked only after that
+        return squash_space(value)
+    if type(value) is int and -_LARGEST_WHOLE < value < _LARGEST_WHOLE:
         return value
+    if type(value) is dict and depth < _MAX_DEPTH:
+        return _canonical_items(cast("dict[object, object]", value), depth)
     match value:
         case None | bool():
             return value

@@ -7,7 +7,7 @@ gives the same verdicts and the same state; resume, audit and the tests rest on 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from endstop.errors import ClosedAccountError, ObservationError, PolicyError
 from endstop.kernel import wording
@@ -17,10 +17,10 @@ from endstop.kernel.detectors import Detector, Watch, standard_detectors
 from endstop.kernel.evolve import evolve
 from endstop.kernel.ledger import ROOT, Ledger
 from endstop.kernel.observation import Observation, ScopeOpened, ToolFinished, TurnStarted
-from endstop.kernel.order import ENFORCED, last_turn_limit, rules_met
+from endstop.kernel.order import ENFORCED, FINISHED, last_turn_limit, rules_met
 from endstop.kernel.outcome import StopReason, StopRule
 from endstop.kernel.state import GovernorState, ScopeState
-from endstop.kernel.transitions import closed, enter, enter_in_run, extend, is_of_one_scope, opened
+from endstop.kernel.transitions import OF_MORE_SCOPES, closed, enter, enter_in_run, extend, opened
 from endstop.kernel.verdict import (
     GO_ON,
     NOTHING_NOTICED,
@@ -32,7 +32,7 @@ from endstop.kernel.verdict import (
     Verdict,
     limit_notice,
 )
-from endstop.kernel.views import agent_state, is_at_ease, may_warn, meters
+from endstop.kernel.views import agent_state, is_at_ease, is_plainly_finished, may_warn, meters
 
 
 class Governor:
@@ -78,7 +78,7 @@ class Governor:
 
     def observe(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Noticed]:
         """The state after an observation, and what was noticed. For drivers, which ask for verdicts apart."""
-        if is_of_one_scope(observation):
+        if type(observation) not in OF_MORE_SCOPES:
             following = opened(state)
             noticed = self.enter(following, observation)
             return closed(following), noticed
@@ -93,21 +93,22 @@ class Governor:
         if state.ending is not None or not observation.at_s >= state.now_s:
             _require_possible(state, observation)
         noticed = enter(state, observation, self.config)
-        kind = type(observation)
-        if kind is TurnStarted:
-            started = cast("TurnStarted", observation)
-            if started.closing is not None or may_warn(state, started.scope):
-                noticed = self._warned(state, noticed, started)
+        if isinstance(observation, TurnStarted):
+            if observation.closing is not None or may_warn(state, observation.scope):
+                noticed = self._warned(state, noticed, observation)
             if self._tells_turns:
-                extend(state, started, self.view, self.tree)
-        elif self._tells_results and kind is ToolFinished:
-            extend(state, cast("ToolFinished", observation), self.view, self.tree)
+                extend(state, observation, self.view, self.tree)
+        elif self._tells_results and isinstance(observation, ToolFinished):
+            extend(state, observation, self.view, self.tree)
         return noticed
 
     def verdict(self, state: GovernorState, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says of a scope at this moment, with nothing new observed."""
-        if self._goes_by_order and is_at_ease(state, scope, self.config, at_s=at_s):
-            return GO_ON
+        if self._goes_by_order:
+            if is_at_ease(state, scope, self.config, at_s=at_s):
+                return GO_ON
+            if is_plainly_finished(state, scope):
+                return _FINISHED
         now = state if at_s <= state.now_s else evolve(state, now_s=at_s)
         failure = now.scopes[scope].policy_failure
         if failure is not None:
@@ -180,6 +181,9 @@ def _require_possible(state: GovernorState, observation: Observation) -> None:
             allowed="times that do not go back",
             to_do="Report what happened in its order, on a monotonic clock",
         )
+
+
+_FINISHED = Stop(reason=FINISHED)
 
 
 def _policy_reason(why: str, met: tuple[StopReason, ...]) -> StopReason:

@@ -100,12 +100,14 @@ class Ledger:
 
     def reserve(self, name: str, reservation: str, amounts: Amounts, *, closing: bool = False) -> Ledger:
         """Set ``amounts`` aside in ``name`` and all its ancestors, or raise and set nothing aside."""
-        if reservation in self.account(name).holds:
+        account = self.account(name)
+        if reservation in account.holds:
             raise LedgerError(
                 f"A reservation {reservation!r} is open already in {name!r}",
                 to_do="Settle it first, or give this one a name of its own",
             )
-        self._require_room(name, amounts, closing=closing)
+        if closing or account.parent is not None or not account.has_room(amounts):
+            self._require_room(name, amounts, closing=closing)
         return self._enter(name, reservation, amounts, reserve=amounts)
 
     def top_up(self, name: str, reservation: str, more: Amounts, *, closing: bool = False) -> Ledger:
@@ -269,18 +271,20 @@ class Ledger:
             del account.holds[reservation]
         while True:
             if reserve is not NOTHING:
-                account.reserved = account.reserved.plus(reserve.only(kinds))
+                account.reserved = account.reserved.plus(reserve)
             if release is not NOTHING:
-                account.reserved = account.reserved.minus(release.only(kinds))
+                account.reserved = account.reserved.minus(release)
             if settle is not NOTHING:
-                account.settled = account.settled.plus(settle.only(kinds))
+                account.settled = account.settled.plus(settle)
             if overrun is not NOTHING:
-                account.overrun = account.overrun.plus(overrun.only(kinds))
+                account.overrun = account.overrun.plus(overrun)
             if account.parent is None:
                 break
             kinds = tuple(kind for kind in kinds if kind not in account.budget.limits)
             if not kinds:
                 break
+            reserve, release = reserve.only(kinds), release.only(kinds)
+            settle, overrun = settle.only(kinds), overrun.only(kinds)
             account = _opened(accounts, account.parent)
         return self._written(accounts)
 

@@ -22,12 +22,8 @@ from endstop.kernel.verdict import NOTHING_NOTICED, FindingReported, Noticed
 _MOST_FINDINGS = 20
 
 
-def is_of_one_scope(observation: Observation) -> bool:
-    """Whether an observation changes the scope it was made in, and no other: nearly all do."""
-    return type(observation) not in _OF_MORE_SCOPES
-
-
-_OF_MORE_SCOPES = frozenset({ScopeOpened, *RUN_ENTRIES})
+OF_MORE_SCOPES = frozenset({ScopeOpened, *RUN_ENTRIES})
+"""The observations that change more than the scope they are made in. All others can be entered in place."""
 
 
 def opened(state: GovernorState) -> Any:
@@ -64,7 +60,7 @@ def enter(state: Any, observation: Observation, config: AgentConfig) -> Noticed:
     noticed = NOTHING_NOTICED if entry is None else entry(state, own, observation)
     state.now_s = own.last_activity_s = observation.at_s
     watch = own.watch
-    if watch.concerns(kind):
+    if watch.places[kind] is not None:
         own.watch, found = watch.after(observation)
         if found:
             noticed = _reported(own, found, noticed, observation, config)

@@ -118,6 +118,14 @@ def is_at_ease(state: GovernorState, scope: str, config: AgentConfig, *, at_s: f
     return True
 
 
+def is_plainly_finished(state: GovernorState, scope: str) -> bool:
+    """Whether the model finished of its own accord, and no rule that ranks before that can be met."""
+    own = state.scopes[scope]
+    return (
+        own.is_finished and own.closing is None and own.policy_failure is None and state.cancelled_by is None
+    )
+
+
 def may_warn(state: GovernorState, scope: str) -> bool:
     """Whether a warning may be due that was not given yet. True says only that the meters have to be read."""
     name: str | None = scope

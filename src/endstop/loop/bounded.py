@@ -86,7 +86,7 @@ class Overseer:
         self._here: _Call | None = None
         """What the worker itself waits for."""
         self._left: asyncio.Future[Ended] | None = None
-        """Done when the worker is to be left behind, with the reason."""
+        """Done when the worker has ended, or, with the reason, when it is to be left behind."""
         self._beside: set[asyncio.Future[Ended]] = set()
         """What runs in tasks of its own: done when that has ended, or is to be cut short."""
         self._timer: asyncio.TimerHandle | None = None
@@ -101,10 +101,11 @@ class Overseer:
         """Have ``drive`` run by a worker. Where one is left behind, ``pick_up`` and have another go on."""
         loop = asyncio.get_running_loop()
         while True:
-            worker = loop.create_task(drive())
             left = self._left = loop.create_future()
+            worker = loop.create_task(drive())
+            worker.add_done_callback(lambda _, left=left: _tell(left, Ended.BY_ITSELF))
             try:
-                await asyncio.wait((worker, left), return_when=asyncio.FIRST_COMPLETED)
+                await left  # a future of our own: asyncio.wait would do, and is dear
             except asyncio.CancelledError:
                 await self._cut_short(worker)
                 raise

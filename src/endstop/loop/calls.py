@@ -323,8 +323,10 @@ _NO_SOURCES = ()
 
 def _sources(result: ToolResult) -> list[Source]:
     """The sources of a result that are some: tools are not trusted to know what one is."""
+    if result.sources is _NO_SOURCES:
+        return []
     given = cast("object", result.sources)
-    if given is _NO_SOURCES or not isinstance(given, tuple | list):
+    if not isinstance(given, tuple | list):
         return []
     sources: list[Source] = []
     for one in cast("Sequence[object]", given)[:_MOST_SOURCES]:

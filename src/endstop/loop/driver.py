@@ -80,9 +80,10 @@ class Driver:
         self._scope = scope
         self._overseer = Overseer() if overseer is None else overseer
         self._await_user = AwaitUser() if agent.awaits_user else None
-        tools = (*agent.tools, *((self._await_user,) if self._await_user else ()))
         terminal = () if agent.terminal is None else (agent.terminal,)
-        toolbox = Toolbox((*tools, *terminal))
+        toolbox = agent.toolbox
+        if self._await_user is not None:
+            toolbox = Toolbox((*agent.tools, self._await_user, *terminal))
         self._tools = toolbox.specs
         self._closing_tools = Toolbox(terminal).specs
         self._before = tuple(before)

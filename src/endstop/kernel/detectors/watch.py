@@ -31,18 +31,19 @@ class Detector(Protocol):
         ...
 
 
-class _Places(dict[type, tuple[int, ...]]):
+class _Places(dict[type, tuple[int, ...] | None]):
     """For each type of thing that is seen, the places of the detectors that want to be shown it: those that
-    do not say are shown all. Worked out once per type."""
+    do not say are shown all. None where nobody here has to be told. Worked out once per type."""
 
     def __init__(self, detectors: tuple[type, ...]) -> None:
         super().__init__()
         self._detectors = detectors
 
-    def __missing__(self, seen: type) -> tuple[int, ...]:
+    def __missing__(self, seen: type) -> tuple[int, ...] | None:
         wanting = enumerate(getattr(detector, "CONCERNS", (seen,)) for detector in self._detectors)
-        places = self[seen] = tuple(place for place, concerns in wanting if seen in concerns)
-        return places
+        places = tuple(place for place, concerns in wanting if seen in concerns)
+        self[seen] = found = places if places or seen in CALL_CONCERNS else None
+        return found
 
 
 _places = cache(_Places)
@@ -60,13 +61,10 @@ class Watch:
     def __post_init__(self) -> None:
         object.__setattr__(self, "places", _places(tuple(map(type, self.detectors))))
 
-    def concerns(self, kind: type) -> bool:
-        """Whether anything here wants to be shown such observations."""
-        return kind in CALL_CONCERNS or bool(self.places[kind])
-
     def after(self, observation: Observation) -> tuple[Watch, tuple[Finding, ...]]:
         """The watch after an observation, and what was found in it."""
-        if not self.concerns(type(observation)):
+        places = self.places[type(observation)]
+        if places is None:
             return self, ()
         open_calls, actions = self.open_calls.after(observation)
         watch = self
@@ -74,8 +72,11 @@ class Watch:
             watch = draft(self)
             watch.open_calls = open_calls
             watch.__class__ = Watch
+        if not places and not actions:
+            return watch, ()
         found: list[Finding] = []
-        watch = watch._shown(observation, found)
+        if places:
+            watch = watch._shown(observation, found)
         for action in actions:
             watch = watch._shown(action, found)
         return watch, tuple(found)
@@ -91,7 +92,7 @@ class Watch:
         """The watch after its detectors were shown something; what they find is added to ``found``."""
         changed: list[Detector] | None = None
         are_same_kinds = True
-        for place in self.places[type(seen)]:
+        for place in self.places[type(seen)] or ():
             detector = self.detectors[place]
             try:
                 following, finding = detector.observe(seen)
