@@ -107,7 +107,7 @@ def _canonical(value: object, depth: int) -> object:
         return squash_space(value)
     if type(value) is int and -_LARGEST_WHOLE < value < _LARGEST_WHOLE:
         return value
-    if type(value) is dict and depth < _MAX_DEPTH:
+    if value.__class__ is dict and depth < _MAX_DEPTH:
         return _canonical_items(cast("dict[object, object]", value), depth)
     match value:
         case None | bool():
