@@ -255,14 +255,15 @@ class Recorder:
             self.observe(TurnEnded(at_s=at_s, scope=scope, turn=open_turn), time=time)
 
     def _append(self, payload: Payload, time: float) -> None:
+        facts = self.facts
         fact = _FactDraft()  # several are made in every turn, so this goes around their constructor
         fact.run_id = self.run_id
-        fact.seq = len(self.facts)
+        fact.seq = len(facts)
         fact.time = time
         fact.source = self.source
         fact.payload = payload
         fact.__class__ = Fact
-        self.facts.append(fact)
+        facts.append(fact)
         if self.sink is not None:
             self.sink(fact)
 

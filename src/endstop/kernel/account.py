@@ -9,7 +9,7 @@ from endstop.kernel.amounts import NOTHING, Amounts
 from endstop.kernel.budget import Budget
 from endstop.kernel.evolve import quick
 from endstop.kernel.limits import LimitKind, Number, minus, plus
-from endstop.kernel.marks import Marks, marks_of
+from endstop.kernel.marks import Marks, ordinary_marks, warning_marks
 
 
 @quick
@@ -32,11 +32,15 @@ class Account:
     """The open reservations."""
     marks: Marks = field(init=False, repr=False, compare=False)
     """Worked out from the limits and grants: an account with others is made anew, not evolved."""
+    warning_marks: Marks = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        plain = self.granted is NOTHING and not self.granted_s
-        marks = self.budget.marks if plain else marks_of(self.budget.limits, self.granted, self.granted_s)
+        marks, warnings = self.budget.marks, self.budget.warning_marks
+        if self.granted is not NOTHING or self.granted_s:
+            marks = ordinary_marks(self.budget.limits, self.granted, self.granted_s)
+            warnings = warning_marks(self.budget.limits, self.granted, self.granted_s)
         object.__setattr__(self, "marks", marks)
+        object.__setattr__(self, "warning_marks", warnings)
 
     def maximum(self, kind: LimitKind) -> Number | None:
         """The ceiling with grants, or None where this account does not limit the kind."""
@@ -75,9 +79,9 @@ class Account:
             and (not more.cost_usd or gone.cost_usd + held.cost_usd + more.cost_usd <= marks.cost_usd)
         )
 
-    def is_at_ease(self, *, seconds: float, context_tokens: int) -> bool:
+    def is_below(self, marks: Marks, seconds: float, context_tokens: int) -> bool:
         """Whether all that is spent, passed and measured is below its mark. If not, the limits decide."""
-        marks, settled = self.marks, self.settled
+        settled = self.settled
         return (
             self.overrun is NOTHING
             and settled.turns < marks.turns

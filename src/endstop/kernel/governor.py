@@ -14,13 +14,22 @@ from endstop.kernel import wording
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, is_left_to_default, rule_named
 from endstop.kernel.detectors import Detector, Watch, standard_detectors
-from endstop.kernel.evolve import evolve
+from endstop.kernel.entries import ENTRIES
+from endstop.kernel.evolve import draft, evolve
 from endstop.kernel.ledger import ROOT, Ledger
 from endstop.kernel.observation import Observation, ScopeOpened, ToolFinished, TurnStarted
 from endstop.kernel.order import ENFORCED, FINISHED, last_turn_limit, rules_met
 from endstop.kernel.outcome import StopReason, StopRule
 from endstop.kernel.state import GovernorState, ScopeState
-from endstop.kernel.transitions import OF_MORE_SCOPES, closed, enter, enter_in_run, extend, opened
+from endstop.kernel.transitions import (
+    OF_MORE_SCOPES,
+    closed,
+    enter_in_run,
+    extend,
+    not_open,
+    opened,
+    reported,
+)
 from endstop.kernel.verdict import (
     GO_ON,
     NOTHING_NOTICED,
@@ -89,17 +98,37 @@ class Governor:
 
     def enter(self, state: Any, observation: Observation) -> Noticed:
         """The same in place, in a state that is open (see ``transitions``), and only for what concerns one
-        scope. Raises, and changes nothing, if it cannot be."""
-        if state.ending is not None or not observation.at_s >= state.now_s:
+        scope: the books and counters first, then the detectors, then the policy.
+
+        Raises, and changes nothing, if it cannot be: an entry checks all before it changes anything.
+        """
+        kind, at_s, scope = type(observation), observation.at_s, observation.scope
+        if state.ending is not None or not at_s >= state.now_s:
             _require_possible(state, observation)
-        noticed = enter(state, observation, self.config)
-        if isinstance(observation, TurnStarted):
-            if observation.closing is not None or may_warn(state, observation.scope):
-                noticed = self._warned(state, noticed, observation)
-            if self._tells_turns:
-                extend(state, observation, self.view, self.tree)
+        own = state.scopes.get(scope)
+        if own is None:
+            raise not_open(state, observation)
+        if own.__class__ is ScopeState:
+            own = state.scopes[scope] = draft(own)
+        entry = ENTRIES.get(kind)
+        noticed = NOTHING_NOTICED if entry is None else entry(state, own, observation)
+        state.now_s = own.last_activity_s = at_s
+        watch = own.watch
+        if watch.places[kind] is not None:
+            own.watch, found = watch.after(observation)
+            if found:
+                noticed = reported(own, found, noticed, observation, self.config)
+        if kind is TurnStarted:
+            noticed = self._turn_started(state, noticed, observation)
         elif self._tells_results and isinstance(observation, ToolFinished):
             extend(state, observation, self.view, self.tree)
+        return noticed
+
+    def _turn_started(self, state: Any, noticed: Noticed, started: Any) -> Noticed:
+        if started.closing is not None or may_warn(state, started.scope):
+            noticed = self._warned(state, noticed, started)
+        if self._tells_turns:
+            extend(state, started, self.view, self.tree)
         return noticed
 
     def verdict(self, state: GovernorState, *, at_s: float, scope: str = ROOT) -> Verdict:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from endstop.kernel.amounts import Amounts, dollars
+from endstop.kernel.amounts import Amounts, dollars, sound
 from endstop.kernel.evolve import maker, quick
 from endstop.kernel.ledger import Ledger
-from endstop.kernel.limits import LimitKind
+from endstop.kernel.limits import LimitKind, whole
 from endstop.kernel.state import GovernorState
 
 LEAST_OUTPUT = 64
@@ -24,7 +24,7 @@ CostOf = Callable[[int, int], Decimal | None]
 
 _NO_MONEY = Decimal(0)
 _ONE_TURN = Amounts(turns=1)
-_make_amounts = maker(Amounts)
+_MOST_TOKENS = 10**15
 
 
 @quick
@@ -77,12 +77,12 @@ def call_terms(
 
 def _amounts(input_tokens: int, output: int, cost_of: CostOf) -> Amounts:
     """What a call takes at most."""
+    tokens = input_tokens + output
+    if type(tokens) is not int or not 0 <= tokens <= _MOST_TOKENS:
+        whole("tokens", tokens, smallest=0, largest=_MOST_TOKENS)
     cost = cost_of(input_tokens, output)
-    return _make_amounts(
-        model_calls=1,
-        tokens=input_tokens + output,
-        cost_usd=_NO_MONEY if cost is None else dollars("cost_usd", cost),
-    )
+    money = _NO_MONEY if cost is None else dollars("cost_usd", cost)
+    return sound(model_calls=1, tokens=tokens, cost_usd=money)
 
 
 def time_left_s(state: GovernorState, scope: str, *, at_s: float, closing: bool) -> float | None:

@@ -1,4 +1,4 @@
-"""The state after an observation: first the books and counters, then the detectors, then the policy."""
+"""States that are open to be written to in place, and what is entered into a state beside the books."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from endstop.errors import ClosedAccountError, InvalidValueError, PolicyError
 from endstop.kernel import wording
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.decision import DecisionTree, told
-from endstop.kernel.entries import ENTRIES
 from endstop.kernel.evolve import draft, evolve
 from endstop.kernel.finding import Finding, Response
 from endstop.kernel.frozen import frozen_json
@@ -17,7 +16,7 @@ from endstop.kernel.observation import Observation, ScopeOpened, ToolFinished, T
 from endstop.kernel.open_ledger import OpenLedger, open_ledger
 from endstop.kernel.run_entries import RUN_ENTRIES
 from endstop.kernel.state import GovernorState, ScopeState
-from endstop.kernel.verdict import NOTHING_NOTICED, FindingReported, Noticed
+from endstop.kernel.verdict import FindingReported, Noticed
 
 _MOST_FINDINGS = 20
 
@@ -43,28 +42,6 @@ def closed(state: Any) -> GovernorState:
         state.ledger.closed()
     state.__class__ = GovernorState
     return state
-
-
-def enter(state: Any, observation: Observation, config: AgentConfig) -> Noticed:
-    """Enter an observation of one scope into an open state: the books, the counters, the detectors.
-
-    Raises, and changes nothing, if it cannot be: an entry checks all before it changes anything.
-    """
-    kind, scope = type(observation), observation.scope
-    own = state.scopes.get(scope)
-    if own is None:
-        raise not_open(state, observation)
-    if own.__class__ is ScopeState:
-        own = state.scopes[scope] = draft(own)
-    entry = ENTRIES.get(kind)
-    noticed = NOTHING_NOTICED if entry is None else entry(state, own, observation)
-    state.now_s = own.last_activity_s = observation.at_s
-    watch = own.watch
-    if watch.places[kind] is not None:
-        own.watch, found = watch.after(observation)
-        if found:
-            noticed = _reported(own, found, noticed, observation, config)
-    return noticed
 
 
 def not_open(state: GovernorState, observation: Observation) -> ClosedAccountError:
@@ -93,12 +70,12 @@ def enter_in_run(
         return entered, noticed
     own.last_activity_s = observation.at_s
     if found:
-        noticed = _reported(own, found, noticed, observation, config)
+        noticed = reported(own, found, noticed, observation, config)
     own.__class__ = ScopeState
     return evolve(entered, scopes={**entered.scopes, scope: own}), noticed
 
 
-def _reported(
+def reported(
     own: Any, found: tuple[Finding, ...], noticed: Noticed, observation: Observation, config: AgentConfig
 ) -> Noticed:
     """Keep in a scope what its detectors found, and report it."""

@@ -138,7 +138,8 @@ class Asking:
                 closing=is_closing,
             )
         )
-        await journal.hand_over()  # what may be spent from here on is on its way into the record
+        if journal.is_kept:
+            await journal.hand_over()  # what may be spent from here on is on its way into the record
         request = _request(
             system=agent.system,
             messages=history.messages,

@@ -101,8 +101,12 @@ class Calls:
         calls = [self._called(turn, request) for request in requests]
         wanted = self._sorted_out(calls, closing=closing, not_run=not_run)
         if wanted:
-            await self._saved(wanted)
-            await self._run_all(wanted, closing=closing)
+            if self._journal.is_kept:
+                await self._saved(wanted)
+            if len(wanted) == 1:
+                await self._run(wanted[0], closing=closing)
+            else:
+                await self._run_all(wanted, closing=closing)
         messages = tuple([call.answer for call in calls if call.answer is not None])
         return Answered(messages=messages, ending=None if self._terminal is None else self._ending(calls))
 
@@ -175,9 +179,6 @@ class Calls:
         raise AssertionError("it was not there a moment ago")
 
     async def _run_all(self, calls: list[_Call], *, closing: bool) -> None:
-        if len(calls) == 1:
-            await self._run(calls[0], closing=closing)
-            return
         terminal = [call for call in calls if call.request.tool == self._terminal]
         room = asyncio.Semaphore(self._most_at_once or len(calls))
 

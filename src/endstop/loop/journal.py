@@ -57,7 +57,10 @@ class Journal:
         self.bus = Bus() if bus is None else bus
         self.listener = listener
         self._clock = clock
+        self._monotonic_s = clock.monotonic_s
         self._store = store
+        self.is_kept = store is not None
+        """There is a store to hand the record to."""
         self._owner = owner
         self._conversation_id = conversation_id
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
@@ -75,7 +78,7 @@ class Journal:
     @property
     def now_s(self) -> float:
         """The run's clock: goes on from where the record stood, and never back."""
-        now_s, before_s = self._clock.monotonic_s() - self._zero_s, self.recorder.live.now_s
+        now_s, before_s = self._monotonic_s() - self._zero_s, self.recorder.live.now_s
         return now_s if now_s > before_s else before_s
 
     @property
@@ -105,6 +108,7 @@ class Journal:
         return self.recorder.verdict(at_s=self.now_s, scope=scope)
 
     def seconds_left(self, scope: str, *, closing: bool) -> float | None:
+        """How long a call may take that begins now; None where no time limit is set."""
         return time_left_s(self.recorder.live, scope, at_s=self.now_s, closing=closing)
 
     def is_open(self, scope: str) -> bool:

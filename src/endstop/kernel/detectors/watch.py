@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from endstop.errors import brief, cause
 from endstop.kernel.detectors.actions import CALL_CONCERNS, NO_OPEN_CALLS, OpenCalls, Seen
@@ -38,6 +38,10 @@ class _Places(dict[type, tuple[int, ...] | None]):
     def __init__(self, detectors: tuple[type, ...]) -> None:
         super().__init__()
         self._detectors = detectors
+        self.breakers = tuple(
+            place for place, kind in enumerate(detectors) if issubclass(kind, CircuitBreaker)
+        )
+        """The places of the detectors that can trip a call."""
 
     def __missing__(self, seen: type) -> tuple[int, ...] | None:
         wanting = enumerate(getattr(detector, "CONCERNS", (seen,)) for detector in self._detectors)
@@ -83,8 +87,9 @@ class Watch:
 
     def is_tripped(self, tool: str, key: str) -> bool:
         """Whether a call failed the same way too often and is not to be executed (B5)."""
-        for detector in self.detectors:
-            if isinstance(detector, CircuitBreaker) and detector.is_tripped(tool, key):
+        for place in self.places.breakers:
+            breaker: Any = self.detectors[place]
+            if breaker.is_tripped(tool, key):
                 return True
         return False
 
