@@ -144,7 +144,9 @@ class Overseer:
         task = asyncio.current_task(loop)
         assert task is not None, "this runs in a task"
         call = self._here = _Call(task, _deadline_s(loop, seconds), stall_s, last_sign_s)
-        self._set_timer(loop, call)
+        due_s = call.due_s()
+        if due_s is not None and (self._timer is None or due_s < self._timer_s):
+            self._set_timer(loop, due_s)
         try:
             await work
         except asyncio.CancelledError:
@@ -210,17 +212,11 @@ class Overseer:
         self._forget_ended()
         return len(self._stragglers)
 
-    def _set_timer(self, loop: asyncio.AbstractEventLoop, call: _Call) -> None:
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, due_s: float) -> None:
         """Have the call looked at when it is due. One timer serves all calls that follow each other: one
         that is set already and goes off too early looks, finds nothing, and is set again."""
-        due_s = call.due_s()
-        if due_s is None:
-            return
-        timer = self._timer
-        if timer is not None:
-            if self._timer_s <= due_s:
-                return
-            timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = loop.call_at(due_s, self._look)
         self._timer_s = due_s
 
@@ -230,11 +226,11 @@ class Overseer:
         if call is None or call.fired is not None:
             return
         loop = asyncio.get_running_loop()
-        reason = call.reason(loop.time())
-        if reason is None:
-            self._set_timer(loop, call)
-        else:
+        reason, due_s = call.reason(loop.time()), call.due_s()
+        if reason is not None:
             self._fire(call, reason)
+        elif due_s is not None:
+            self._set_timer(loop, due_s)
 
     def _fire(self, call: _Call, reason: Ended) -> None:
         """Cut short what the worker is in. If it does not come out of it, it is left behind."""

@@ -14,6 +14,7 @@ from endstop.errors import EndstopError, RunStateError, StoreError, cause
 from endstop.events.facts import UserAwaited
 from endstop.events.reviewing import is_reviewable
 from endstop.kernel.budget import Budget
+from endstop.kernel.evolve import maker
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
@@ -56,6 +57,9 @@ _EMPTY = "Your reply was empty. Use a tool, or answer."
 _MOST_EMPTY = 2
 _GIVE_WAY_S = 0.005
 _MOST_PROSE = 2
+
+_turn_started = maker(TurnStarted)
+_turn_ended = maker(TurnEnded)
 
 
 class Driver:
@@ -162,14 +166,14 @@ class Driver:
             return None
         closing = terms.closing
         turn = self.journal.recorder.live.scopes[self._scope].turns_started
-        started = TurnStarted(at_s=self.journal.now_s, scope=self._scope, turn=turn, closing=closing)
+        started = _turn_started(at_s=self.journal.now_s, scope=self._scope, turn=turn, closing=closing)
         noticed = self.journal.enter(started)
         self._hand_on(turn, noticed.hints, closing)
         tools = self._tools if closing is None else self._closing_tools
         reply = await self._asking.ask(turn, terms, tools)
         ending = await self._answered(turn, reply, is_closing=closing is not None)
         self._finish(turn, reply, ending, is_closing=closing is not None)
-        self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self._scope, turn=turn))
+        self.journal.enter(_turn_ended(at_s=self.journal.now_s, scope=self._scope, turn=turn))
         if reply.unaffordable is not None:
             self._unaffordable(reply.unaffordable)
         if reply.failure is not None:

@@ -56,8 +56,8 @@ class Journal:
         self.recorder = recorder
         self.bus = Bus() if bus is None else bus
         self.listener = listener
-        self._clock = clock
         self._monotonic_s = clock.monotonic_s
+        self._unix_s = clock.unix_s
         self._store = store
         self.is_kept = store is not None
         """There is a store to hand the record to."""
@@ -83,7 +83,7 @@ class Journal:
 
     @property
     def unix_s(self) -> float:
-        return self._clock.unix_s()
+        return self._unix_s()
 
     def save_from(self, seq: int) -> None:
         """Hand the store also what was recorded before this journal was opened, from this fact on."""
@@ -92,10 +92,10 @@ class Journal:
             self.bus.publish(fact)
 
     def enter(self, observation: Observation) -> Noticed:
-        return self.recorder.observe(observation, time=self._clock.unix_s())
+        return self.recorder.observe(observation, time=self._unix_s())
 
     def note(self, note: Note) -> None:
-        self.recorder.note(note, time=self._clock.unix_s())
+        self.recorder.note(note, time=self._unix_s())
 
     def record(self, payload: Observation | Note) -> None:
         """Enter an observation, or keep a note."""

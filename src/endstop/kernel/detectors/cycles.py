@@ -63,7 +63,7 @@ class Cycles:
             is_match = length <= reach and recent[-length][0] == identity
             matches.append(count + 1 if is_match else 0)
         after = draft(self)
-        after.recent = (*recent[1 - _SHOWN :], (identity, action.seen))
+        after.recent = recent[1 - _SHOWN :] + ((identity, action.seen),)  # noqa: RUF005 - the cheaper way
         after.matches = tuple(matches)
         after.pair = self.pair.after((identity, action.result_key))
         after.quiet_for = max(0, self.quiet_for - 1) if identity in self.reported else 0
