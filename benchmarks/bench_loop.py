@@ -214,6 +214,7 @@ def print_at_once(contenders: Sequence[Contender], figures: Figures) -> None:
     print(
         f"\n{RUNS_AT_ONCE:,} runs of {TURNS_AT_ONCE} turns at once in one process,"
         f" the model waits {MODEL_WAIT_S * 1e3:.0f} ms; memory of each of {HELD_RUNS} live runs\n"
+        "(the garbage collector is set as our programs set it, endstop.app.collector, for everybody alike)\n"
     )
     print(f"{'':<24}{'seconds':>12}{'times bare':>12}{'KiB per run':>14}")
     for one in contenders:

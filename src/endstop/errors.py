@@ -148,7 +148,9 @@ class TreeError(EndstopError):
 
     code = "tree_refused"
 
-    def __init__(self, what: str, *, problems: tuple[str, ...] = (), allowed: str = "", to_do: str = "") -> None:
+    def __init__(
+        self, what: str, *, problems: tuple[str, ...] = (), allowed: str = "", to_do: str = ""
+    ) -> None:
         self.problems = problems
         listed = "".join(f"\n  {problem}" for problem in problems)
         super().__init__(what + (":" + listed if listed else ""), allowed=allowed, to_do=to_do)

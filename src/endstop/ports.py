@@ -1,6 +1,7 @@
 """The outside world, on one page: what Endstop asks of models, tools, the store and the clock.
 
-Whoever implements one of these is not trusted: drivers bound its time, its output and its errors.
+Whoever implements one of these is not trusted: drivers bound its time, its output and its errors. What is
+made anew in every turn is ``quick``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from decimal import Decimal
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from endstop.events.facts import Fact
+from endstop.kernel.evolve import quick
 from endstop.kernel.outcome import Outcome
 from endstop.kernel.review import Review, RunPhase
 
@@ -32,6 +34,7 @@ class Clock(Protocol):
 # ── the model ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
     """What the user wrote, or a hint of ours."""
@@ -39,6 +42,7 @@ class UserMessage:
     text: str
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
     """A tool call the model asks for."""
@@ -49,6 +53,7 @@ class ToolRequest:
     """JSON text, as the model wrote it: it may be broken."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage:
     """What the model said, and the tool calls it asked for."""
@@ -57,6 +62,7 @@ class AssistantMessage:
     calls: tuple[ToolRequest, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolMessage:
     """The result of one tool call."""
@@ -80,6 +86,7 @@ class ToolSpec:
     """A JSON schema of type object."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
     """One model call."""
@@ -91,6 +98,7 @@ class ModelRequest:
     max_output_tokens: int
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUsage:
     """What a call used, by the provider's own count."""
@@ -99,6 +107,7 @@ class ModelUsage:
     output_tokens: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPiece:
     """The next piece of the reply's text."""
@@ -106,6 +115,7 @@ class TextPiece:
     text: str
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThoughtPiece:
     """The next piece of the model's thinking."""
@@ -113,6 +123,7 @@ class ThoughtPiece:
     text: str
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyEnded:
     """The last piece of a reply that came to its end."""
@@ -167,6 +178,7 @@ class Source:
     passage: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
     """What a tool has to say to the model, and to us."""
@@ -183,6 +195,7 @@ RunChild: TypeAlias = Callable[..., Awaitable[Outcome]]
 """Runs a sub-agent on a part of the run's budget: ``await run_child(agent, question, budget=…)``."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool may know of the run that calls it."""

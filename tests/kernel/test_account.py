@@ -66,7 +66,7 @@ def test_where_there_is_room_below_the_marks_there_is_room_below_the_limits(
 def test_an_account_at_ease_has_no_limit_that_is_reached_or_closes_in(
     account: Account, seconds: float, context_tokens: int
 ) -> None:
-    if account.is_at_ease(seconds=seconds, context_tokens=context_tokens):
+    if account.is_below(account.marks, seconds, context_tokens):
         for kind in LimitKind:
             read = meter(account, kind, seconds, context_tokens)
             assert read is None or not (read.is_reached or read.is_last)
@@ -74,20 +74,20 @@ def test_an_account_at_ease_has_no_limit_that_is_reached_or_closes_in(
 
 def test_an_account_is_at_ease_up_to_the_turn_before_its_last() -> None:
     account = Account(id=ROOT, budget=Budget(turns=10), settled=Amounts(turns=8))
-    assert account.is_at_ease(seconds=0, context_tokens=0)
+    assert account.is_below(account.marks, 0, 0)
     last = Account(id=ROOT, budget=Budget(turns=10), settled=Amounts(turns=9))
-    assert not last.is_at_ease(seconds=0, context_tokens=0)
+    assert not last.is_below(last.marks, 0, 0)
 
 
 def test_an_account_without_limits_is_always_at_ease() -> None:
     account = Account(id=ROOT, budget=Budget(), settled=Amounts(tokens=10**12, cost_usd=Decimal(10**6)))
-    assert account.is_at_ease(seconds=1e9, context_tokens=10**9)
+    assert account.is_below(account.marks, 1e9, 10**9)
     assert account.has_room(Amounts(turns=10**6))
 
 
 def test_what_was_used_past_every_reservation_is_never_at_ease() -> None:
     account = Account(id=ROOT, budget=Budget(turns=10), overrun=Amounts(tokens=1))
-    assert not account.is_at_ease(seconds=0, context_tokens=0)
+    assert not account.is_below(account.marks, 0, 0)
     assert not account.has_room(Amounts(tokens=1))
 
 

@@ -150,7 +150,7 @@ def test_a_file_that_cannot_be_used_is_named_at_load(
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValueError, match=r"(?s)nowhere.* Allowed: a folder that exists"):
+    with pytest.raises(InvalidValueError, match=r"prompts is .* Allowed: a folder that exists"):
         PromptFiles(tmp_path / "nowhere")
 
 

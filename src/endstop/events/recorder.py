@@ -32,6 +32,7 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Ending, StopReason, StopRule, conclude
 from endstop.kernel.state import GovernorState
+from endstop.kernel.transitions import OF_MORE_SCOPES, closed, opened
 from endstop.kernel.usage import Usage
 from endstop.kernel.verdict import NOTHING_NOTICED, LimitExceeded, Noticed, Stop, Verdict
 
@@ -67,7 +68,11 @@ class Recorder:
             user=started.user,
             project=started.project,
         )
-        self.state: GovernorState = self.governor.start()
+        self.live: GovernorState = self.governor.start()
+        """The state to look something up in. It changes as the run goes on, so it is not to be kept; looking
+        here spares the copy that asking for ``state`` leads to."""
+        self._is_open = False
+        """It was written to in place since somebody asked for it."""
         self.facts: list[Fact] = []
         self.endings: dict[str, Ending] = {}
         """How the run and each of its scopes ended, by name."""
@@ -77,13 +82,29 @@ class Recorder:
         self.sink = sink
         self._append(started, time)
 
+    @property
+    def state(self) -> GovernorState:
+        """The state as it stands: a value, which stays what it is when the run goes on."""
+        if self._is_open:
+            self._is_open = False
+            closed(self.live)
+        return self.live
+
     def observe(self, observation: Observation, *, time: float) -> Noticed:
         """Enter an observation. Raises, and records nothing, if it cannot be."""
         kind = type(observation)
         usage = self.usage(observation.scope) if kind is ScopeEnded else None
-        self.state, noticed = self.governor.observe(self.state, observation)
-        if kind in self._REMEMBERED:
-            self._REMEMBERED[kind](self, observation)
+        if kind in OF_MORE_SCOPES:
+            self.live, noticed = self.governor.observe(self.state, observation)
+        elif self._is_open:
+            noticed = self.governor.enter(self.live, observation)
+        else:
+            state = opened(self.live)
+            noticed = self.governor.enter(state, observation)
+            self.live, self._is_open = state, True
+        remember = self._REMEMBERED.get(kind)
+        if remember is not None:
+            remember(self, observation)
         if usage is not None:
             self._final_usage[observation.scope] = usage
         if noticed is NOTHING_NOTICED:
@@ -132,13 +153,13 @@ class Recorder:
 
     def note(self, note: Note, *, time: float) -> None:
         """Keep something that the kernel need not know."""
-        if self.state.is_over:
+        if self.live.is_over:
             raise ClosedAccountError(f"{type(note).__name__} was reported after the run had ended")
         self._append(note, time)
 
     def verdict(self, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says at this moment."""
-        return self.governor.verdict(self.state, at_s=at_s, scope=scope)
+        return self.governor.verdict(self.live, at_s=at_s, scope=scope)
 
     def usage(self, scope: str = ROOT) -> Usage:
         """What a scope has used, or had used when it ended."""
@@ -235,14 +256,15 @@ class Recorder:
             self.observe(TurnEnded(at_s=at_s, scope=scope, turn=open_turn), time=time)
 
     def _append(self, payload: Payload, time: float) -> None:
+        facts = self.facts
         fact = _FactDraft()  # several are made in every turn, so this goes around their constructor
         fact.run_id = self.run_id
-        fact.seq = len(self.facts)
+        fact.seq = len(facts)
         fact.time = time
         fact.source = self.source
         fact.payload = payload
         fact.__class__ = Fact
-        self.facts.append(fact)
+        facts.append(fact)
         if self.sink is not None:
             self.sink(fact)
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from endstop.events.facts import Note, SignalRejected
+from endstop.kernel.evolve import maker
 from endstop.kernel.observation import AssistantSaid, Observation, SignalGiven
 from endstop.signals import ParsedReply
+
+_assistant_said = maker(AssistantSaid)
 
 
 def reply_payloads(
     reply: ParsedReply, *, at_s: float, scope: str, turn: int, is_cut_off: bool = False
 ) -> list[Observation | Note]:
     """The payloads to record for a reply, in their order."""
+    said = _assistant_said(at_s=at_s, scope=scope, turn=turn, text=reply.text, is_cut_off=is_cut_off)
+    if reply.signal is None and not reply.extra and not reply.malformed:
+        return [said]
     payloads: list[Observation | Note] = []
     if reply.signal is not None:
         payloads.append(
@@ -32,7 +38,7 @@ def reply_payloads(
         SignalRejected(scope=scope, turn=turn, text=malformed.text, problem=malformed.problem)
         for malformed in reply.malformed
     ]
-    payloads.append(AssistantSaid(at_s=at_s, scope=scope, turn=turn, text=reply.text, is_cut_off=is_cut_off))
+    payloads.append(said)
     return payloads
 
 

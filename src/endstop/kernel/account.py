@@ -4,35 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
-from math import inf
 
 from endstop.kernel.amounts import NOTHING, Amounts
 from endstop.kernel.budget import Budget
 from endstop.kernel.evolve import quick
-from endstop.kernel.limits import LimitKind, Number, minus, plus, warning_value
-
-_NO_LIMIT = Decimal("Infinity")
-_SHORTLY_BEFORE = 1 - 1e-9
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
-    """How far an account can go before there is anything to look at: its limits with grants, without what is
-    held back for the closing turn. Infinite where it has no limit.
-
-    Below every mark no limit is reached and none closes in: that is most of a run, and costs a few
-    comparisons. At or past a mark the limits themselves are read, and they alone decide.
-    """
-
-    turns: float
-    model_calls: float
-    tokens: float
-    cost_usd: Decimal
-    context_tokens: float
-    seconds: float
-    warnings: tuple[tuple[LimitKind, Number], ...]
-    """Below these values no warning is due, neither here nor in a scope below."""
+from endstop.kernel.limits import LimitKind, Number, minus, plus
+from endstop.kernel.marks import Marks, ordinary_marks, warning_marks
 
 
 @quick
@@ -55,9 +32,15 @@ class Account:
     """The open reservations."""
     marks: Marks = field(init=False, repr=False, compare=False)
     """Worked out from the limits and grants: an account with others is made anew, not evolved."""
+    warning_marks: Marks = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "marks", _marks(self))
+        marks, warnings = self.budget.marks, self.budget.warning_marks
+        if self.granted is not NOTHING or self.granted_s:
+            marks = ordinary_marks(self.budget.limits, self.granted, self.granted_s)
+            warnings = warning_marks(self.budget.limits, self.granted, self.granted_s)
+        object.__setattr__(self, "marks", marks)
+        object.__setattr__(self, "warning_marks", warnings)
 
     def maximum(self, kind: LimitKind) -> Number | None:
         """The ceiling with grants, or None where this account does not limit the kind."""
@@ -96,9 +79,9 @@ class Account:
             and (not more.cost_usd or gone.cost_usd + held.cost_usd + more.cost_usd <= marks.cost_usd)
         )
 
-    def is_at_ease(self, *, seconds: float, context_tokens: int) -> bool:
+    def is_below(self, marks: Marks, seconds: float, context_tokens: int) -> bool:
         """Whether all that is spent, passed and measured is below its mark. If not, the limits decide."""
-        marks, settled = self.marks, self.settled
+        settled = self.settled
         return (
             self.overrun is NOTHING
             and settled.turns < marks.turns
@@ -108,29 +91,3 @@ class Account:
             and seconds < marks.seconds
             and context_tokens < marks.context_tokens
         )
-
-
-def _marks(account: Account) -> Marks:
-    ordinary: dict[LimitKind, Number] = {}
-    warnings: list[tuple[LimitKind, Number]] = []
-    for kind, limit in account.budget.limits.items():
-        maximum = account.maximum(kind)
-        assert maximum is not None, "the budget limits this kind"
-        ordinary[kind] = minus(maximum, limit.finish)
-        threshold = warning_value(ordinary[kind], limit.warn_at)
-        if threshold is not None:
-            warnings.append((kind, threshold))
-    return Marks(
-        turns=_count(ordinary.get(LimitKind.TURNS)),
-        model_calls=_count(ordinary.get(LimitKind.MODEL_CALLS)),
-        tokens=_count(ordinary.get(LimitKind.TOKENS)),
-        cost_usd=Decimal(ordinary.get(LimitKind.COST_USD, _NO_LIMIT)),
-        context_tokens=_count(ordinary.get(LimitKind.CONTEXT_TOKENS)),
-        # Parts of a second do not add up exactly, so the limit itself is looked at a little before.
-        seconds=float(ordinary.get(LimitKind.SECONDS, inf)) * _SHORTLY_BEFORE,
-        warnings=tuple(warnings),
-    )
-
-
-def _count(limit: Number | None) -> float:
-    return inf if limit is None else int(limit)  # whole numbers are compared faster than mixed ones

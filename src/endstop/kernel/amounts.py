@@ -58,17 +58,22 @@ class Amounts:
     def plus(self, other: Amounts) -> Amounts:
         if other is NOTHING:
             return self
+        if self is NOTHING:
+            return other
+        cost = self.cost_usd
         return _sound(
             self.turns + other.turns,
             self.model_calls + other.model_calls,
             self.tokens + other.tokens,
-            self.cost_usd + other.cost_usd,
+            cost if other.cost_usd is _NO_MONEY else cost + other.cost_usd,
         )
 
     def minus(self, other: Amounts) -> Amounts:
         """The difference, and nothing below zero."""
         if other is NOTHING:
             return self
+        if other is self:
+            return NOTHING  # most reservations are given back whole, with none beside them
         return _sound(
             self.turns - other.turns if self.turns > other.turns else 0,
             self.model_calls - other.model_calls if self.model_calls > other.model_calls else 0,
@@ -137,7 +142,7 @@ def dollars(
     to_do: str = USE_ALLOWED,
 ) -> Decimal:
     """``value`` as money. Takes a Decimal, a whole number, a float or text such as "0.50"."""
-    amount = _decimal(value)
+    amount = value if type(value) is Decimal and value.is_finite() else _decimal(value)
     if amount is None or not smallest <= amount <= largest:
         raise InvalidValueError(
             field, value, allowed=f'dollars from {smallest:f} to {largest:,f}, such as "0.50"', to_do=to_do

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from endstop.errors import GrantRefusedError, InvalidValueError
 from endstop.kernel.amounts import Amounts, dollars
 from endstop.kernel.limits import LIMIT_FACTS, Limit, LimitKind, Number, fraction, whole
+from endstop.kernel.marks import Marks, ordinary_marks, warning_marks
 
 DEFAULT_FINISH_RESERVE = 0.05
 DEFAULT_GRANT_CAP = 3.0
@@ -57,6 +58,10 @@ class Budget:
     """Under a cost limit: refuse calls of unknown price (the default), or warn and go on."""
     limits: Mapping[LimitKind, Limit] = field(init=False, repr=False, compare=False)
     """The limits that are set, in the order in which they win (A12)."""
+    marks: Marks = field(init=False, repr=False, compare=False)
+    """How far a run can go, without grants, before any of them has to be looked at."""
+    warning_marks: Marks = field(init=False, repr=False, compare=False)
+    """The same for their warnings."""
 
     if TYPE_CHECKING:  # money may be given as text or a number; what is read back is always a Decimal
 
@@ -96,6 +101,8 @@ class Budget:
             ) from None
         limits = {kind: limit for kind in LIMIT_FACTS if (limit := self._limit(kind)) is not None}
         object.__setattr__(self, "limits", MappingProxyType(limits))
+        object.__setattr__(self, "marks", ordinary_marks(limits))
+        object.__setattr__(self, "warning_marks", warning_marks(limits))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Its limits are a read-only view, which cannot be pickled: a copy is made from what was given."""

@@ -1,7 +1,7 @@
 """What each observation changes in the scope it was made in. One small function per kind of observation.
 
-An entry is given the next state and the next state of its scope as drafts, and sets in them what differs.
-It raises, and the drafts are thrown away, if what was observed cannot be.
+An entry is given a state that is open, and the state of its scope in it, and sets in them what differs. It
+raises before it changes anything if what was observed cannot be.
 """
 
 from __future__ import annotations
@@ -39,11 +39,6 @@ _MOST_TOKENS = 10**12
 _MOST_ACTION_CHARS = 200
 _ONE_TURN = Amounts(turns=1)
 _NO_MONEY = Decimal(0)
-
-
-def no_entry(state: Any, own: Any, observation: Observation) -> Noticed:  # noqa: ARG001
-    """Nothing but that something happened."""
-    return NOTHING_NOTICED
 
 
 def _turn_started(state: Any, own: Any, started: TurnStarted) -> Noticed:

@@ -5,15 +5,19 @@ field; on the hot path of every observation that was most of the cost. ``quick``
 with the same slots that does not refuse: the *draft*. A new value begins as a draft, has its fields set
 plainly, and becomes what it is by taking on its class, before anybody else has seen it. From then on it is
 frozen like any other.
+
+Calling a class by keyword is dear in itself, whatever its constructor does. ``maker`` gives a plain function
+that takes the same arguments and makes the same value, for where many are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 
 class _Factory:
@@ -44,8 +48,14 @@ def quick(kind: type[_T]) -> type[_T]:
     kind.__init__ = made["__init__"]
     quickened = cast(Any, kind)
     quickened.__draft__ = made["__draft__"]
+    quickened.__make__ = staticmethod(made["__make__"])
     quickened.__draft_class__ = draft
     return kind
+
+
+def maker(kind: Callable[_P, _T]) -> Callable[_P, _T]:
+    """A function that makes values of a quick class, checks included, at less than half the cost."""
+    return cast(Any, kind).__make__
 
 
 def draft_class(kind: type) -> Callable[[], Any]:
@@ -87,6 +97,12 @@ def _compiled(kind: type, draft: type) -> dict[str, Any]:
         *(f" self.{field.name} = {_value(field)}" for field in is_filled),
         " self.__class__ = _kind",
         *([" self.__post_init__()"] if has_post_init else []),
+        f"def __make__({', '.join(_parameters(given)[1:])}):",
+        " _made = _draft()",
+        *(f" _made.{field.name} = {_value(field)}" for field in is_filled),
+        " _made.__class__ = _kind",
+        *([" _made.__post_init__()"] if has_post_init else []),
+        " return _made",
         "def __draft__(self):",
         " copy = _new(_draft)",
         *(f" copy.{field.name} = self.{field.name}" for field in own),
@@ -106,13 +122,10 @@ def _compiled(kind: type, draft: type) -> dict[str, Any]:
     return names
 
 
-def _parameters(given: list[Field[Any]]) -> Iterator[str]:
-    yield "self"
-    by_name = [field for field in given if field.kw_only]
-    yield from map(_parameter, (field for field in given if not field.kw_only))
-    if by_name:
-        yield "*"
-    yield from map(_parameter, by_name)
+def _parameters(given: list[Field[Any]]) -> list[str]:
+    by_place = [_parameter(field) for field in given if not field.kw_only]
+    by_name = [_parameter(field) for field in given if field.kw_only]
+    return ["self", *by_place, *(["*"] if by_name else []), *by_name]
 
 
 def _parameter(field: Field[Any]) -> str:

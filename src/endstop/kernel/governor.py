@@ -7,19 +7,29 @@ gives the same verdicts and the same state; resume, audit and the tests rest on 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from endstop.errors import ClosedAccountError, ObservationError, PolicyError
 from endstop.kernel import wording
 from endstop.kernel.agent import AgentConfig, AgentState
 from endstop.kernel.decision import DecisionTree, DefaultDecisionTree, ask, is_left_to_default, rule_named
 from endstop.kernel.detectors import Detector, Watch, standard_detectors
-from endstop.kernel.evolve import evolve
+from endstop.kernel.entries import ENTRIES
+from endstop.kernel.evolve import draft, evolve
 from endstop.kernel.ledger import ROOT, Ledger
 from endstop.kernel.observation import Observation, ScopeOpened, ToolFinished, TurnStarted
-from endstop.kernel.order import ENFORCED, last_turn_limit, rules_met
+from endstop.kernel.order import ENFORCED, FINISHED, last_turn_limit, rules_met
 from endstop.kernel.outcome import StopReason, StopRule
 from endstop.kernel.state import GovernorState, ScopeState
-from endstop.kernel.transitions import apply, extended
+from endstop.kernel.transitions import (
+    OF_MORE_SCOPES,
+    closed,
+    enter_in_run,
+    extend,
+    not_open,
+    opened,
+    reported,
+)
 from endstop.kernel.verdict import (
     GO_ON,
     NOTHING_NOTICED,
@@ -31,7 +41,7 @@ from endstop.kernel.verdict import (
     Verdict,
     limit_notice,
 )
-from endstop.kernel.views import agent_state, is_at_ease, may_warn, meters
+from endstop.kernel.views import agent_state, is_at_ease, is_plainly_finished, may_warn, meters
 
 
 class Governor:
@@ -77,23 +87,57 @@ class Governor:
 
     def observe(self, state: GovernorState, observation: Observation) -> tuple[GovernorState, Noticed]:
         """The state after an observation, and what was noticed. For drivers, which ask for verdicts apart."""
+        if type(observation) not in OF_MORE_SCOPES:
+            following = opened(state)
+            noticed = self.enter(following, observation)
+            return closed(following), noticed
         _require_possible(state, observation)
         if isinstance(observation, ScopeOpened):
             return self._opened(evolve(state, now_s=observation.at_s), observation), NOTHING_NOTICED
-        following, noticed = apply(state, observation, self.config)
-        if isinstance(observation, TurnStarted):
-            if observation.closing is not None or may_warn(following, observation.scope):
-                following, noticed = self._warned(following, noticed, observation)
-            if self._tells_turns:
-                following = extended(following, observation, self.view, self.tree)
+        return enter_in_run(state, observation, self.config)
+
+    def enter(self, state: Any, observation: Observation) -> Noticed:
+        """The same in place, in a state that is open (see ``transitions``), and only for what concerns one
+        scope: the books and counters first, then the detectors, then the policy.
+
+        Raises, and changes nothing, if it cannot be: an entry checks all before it changes anything.
+        """
+        kind, at_s, scope = type(observation), observation.at_s, observation.scope
+        if state.ending is not None or not at_s >= state.now_s:
+            _require_possible(state, observation)
+        own = state.scopes.get(scope)
+        if own is None:
+            raise not_open(state, observation)
+        if own.__class__ is ScopeState:
+            own = state.scopes[scope] = draft(own)
+        entry = ENTRIES.get(kind)
+        noticed = NOTHING_NOTICED if entry is None else entry(state, own, observation)
+        state.now_s = own.last_activity_s = at_s
+        watch = own.watch
+        if watch.places[kind] is not None:
+            own.watch, found = watch.after(observation)
+            if found:
+                noticed = reported(own, found, noticed, observation, self.config)
+        if kind is TurnStarted:
+            noticed = self._turn_started(state, noticed, observation)
         elif self._tells_results and isinstance(observation, ToolFinished):
-            following = extended(following, observation, self.view, self.tree)
-        return following, noticed
+            extend(state, observation, self.view, self.tree)
+        return noticed
+
+    def _turn_started(self, state: Any, noticed: Noticed, started: Any) -> Noticed:
+        if started.closing is not None or may_warn(state, started.scope):
+            noticed = self._warned(state, noticed, started)
+        if self._tells_turns:
+            extend(state, started, self.view, self.tree)
+        return noticed
 
     def verdict(self, state: GovernorState, *, at_s: float, scope: str = ROOT) -> Verdict:
         """What the governor says of a scope at this moment, with nothing new observed."""
-        if self._goes_by_order and is_at_ease(state, scope, self.config, at_s=at_s):
-            return GO_ON
+        if self._goes_by_order:
+            if is_at_ease(state, scope, self.config, at_s=at_s):
+                return GO_ON
+            if is_plainly_finished(state, scope):
+                return _FINISHED
         now = state if at_s <= state.now_s else evolve(state, now_s=at_s)
         failure = now.scopes[scope].policy_failure
         if failure is not None:
@@ -131,9 +175,7 @@ class Governor:
             watch=Watch(detectors=self.detectors),
         )
 
-    def _warned(
-        self, state: GovernorState, noticed: Noticed, started: TurnStarted
-    ) -> tuple[GovernorState, Noticed]:
+    def _warned(self, state: Any, noticed: Noticed, started: TurnStarted) -> Noticed:
         """Give the warnings that are due at the start of a turn, each once, with a hint to wrap up."""
         due = [
             meter
@@ -141,7 +183,7 @@ class Governor:
             if meter.is_warning_due and (meter.owner, meter.kind) not in state.warned
         ]
         if not due and started.closing is None:
-            return state, noticed
+            return noticed
         account = state.ledger.account(started.scope)
         notices: tuple[Notice, ...] = tuple(
             limit_notice(LimitWarned, meter, account, turn=started.turn, message=wording.approaching(meter))
@@ -152,10 +194,8 @@ class Governor:
             hints = [
                 wording.last_turn(started.closing, self.config.terminal_tool if started.scope == ROOT else "")
             ]
-        return (
-            evolve(state, warned=state.warned | {(meter.owner, meter.kind) for meter in due}),
-            Noticed(notices=(*noticed.notices, *notices), hints=(*noticed.hints, *hints)),
-        )
+        state.warned = state.warned | {(meter.owner, meter.kind) for meter in due}
+        return Noticed(notices=(*noticed.notices, *notices), hints=(*noticed.hints, *hints))
 
 
 def _require_possible(state: GovernorState, observation: Observation) -> None:
@@ -170,6 +210,9 @@ def _require_possible(state: GovernorState, observation: Observation) -> None:
             allowed="times that do not go back",
             to_do="Report what happened in its order, on a monotonic clock",
         )
+
+
+_FINISHED = Stop(reason=FINISHED)
 
 
 def _policy_reason(why: str, met: tuple[StopReason, ...]) -> StopReason:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from endstop.errors import (
     ClosedAccountError,
@@ -26,7 +26,7 @@ from endstop.errors import (
 from endstop.kernel.account import Account
 from endstop.kernel.amounts import NOTHING, SPENT_KINDS, Amounts
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.evolve import draft, draft_class, quick
+from endstop.kernel.evolve import draft, quick
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Number, plus, shown
 
 _GRANTABLE = (*SPENT_KINDS, LimitKind.SECONDS)
@@ -100,19 +100,21 @@ class Ledger:
 
     def reserve(self, name: str, reservation: str, amounts: Amounts, *, closing: bool = False) -> Ledger:
         """Set ``amounts`` aside in ``name`` and all its ancestors, or raise and set nothing aside."""
-        if reservation in self.account(name).holds:
+        account = self.account(name)
+        if reservation in account.holds:
             raise LedgerError(
                 f"A reservation {reservation!r} is open already in {name!r}",
                 to_do="Settle it first, or give this one a name of its own",
             )
-        self._require_room(name, amounts, closing=closing)
-        return self._enter(name, hold=(reservation, amounts), reserve=amounts)
+        if closing or account.parent is not None or not account.has_room(amounts):
+            self._require_room(name, amounts, closing=closing)
+        return self._enter(name, reservation, amounts, reserve=amounts)
 
     def top_up(self, name: str, reservation: str, more: Amounts, *, closing: bool = False) -> Ledger:
         """Make an open reservation larger, or raise and change nothing."""
         held = self.held(name, reservation)
         self._require_room(name, more, closing=closing)
-        return self._enter(name, hold=(reservation, held.plus(more)), reserve=more)
+        return self._enter(name, reservation, held.plus(more), reserve=more)
 
     def settle(self, name: str, reservation: str, used: Amounts, *, final: bool = True) -> Ledger:
         """Enter what was really used; with ``final``, give the rest of the reservation back."""
@@ -126,13 +128,13 @@ class Ledger:
                 to_do="Top up the reservation first, or enter the excess with overrun()",
             )
         rest = None if final else held.minus(used)
-        return self._enter(name, hold=(reservation, rest), release=held if final else used, settle=used)
+        return self._enter(name, reservation, rest, release=held if final else used, settle=used)
 
     def overrun(self, name: str, amounts: Amounts) -> Ledger:
         """Enter what was used past every reservation. It counts as used, and every audit will show it."""
         if amounts.is_nothing:
             return self
-        return self._enter(name, overrun=amounts)
+        return self._enter(self.account(name).id, overrun=amounts)
 
     def held(self, name: str, reservation: str) -> Amounts:
         """What an open reservation still holds."""
@@ -247,57 +249,72 @@ class Ledger:
     def _enter(
         self,
         name: str,
+        reservation: str | None = None,
+        held: Amounts | None = None,
         *,
-        hold: tuple[str, Amounts | None] | None = None,
         reserve: Amounts = NOTHING,
         release: Amounts = NOTHING,
         settle: Amounts = NOTHING,
         overrun: Amounts = NOTHING,
     ) -> Ledger:
-        """One entry, in every account that bears it; the reservation it belongs to is held in ``name``.
+        """One entry, in every account that bears it. The reservation it belongs to is held in ``name``, at
+        ``held`` from now on; None: it is open no longer.
 
         A kind stops rising at the account it was carved for: its ancestors hold the carve already.
         """
-        accounts = dict(self.accounts)
+        accounts = self._to_write()
         kinds: tuple[LimitKind, ...] = SPENT_KINDS
-        bearer: str | None = name
-        while bearer is not None and kinds:
-            changed = draft(self.account(bearer))
+        account = _opened(accounts, name)
+        if held is not None:
+            account.holds[reservation] = held
+        elif reservation is not None:
+            del account.holds[reservation]
+        while True:
             if reserve is not NOTHING:
-                changed.reserved = changed.reserved.plus(reserve.only(kinds))
+                account.reserved = account.reserved.plus(reserve)
             if release is not NOTHING:
-                changed.reserved = changed.reserved.minus(release.only(kinds))
+                account.reserved = account.reserved.minus(release)
             if settle is not NOTHING:
-                changed.settled = changed.settled.plus(settle.only(kinds))
+                account.settled = account.settled.plus(settle)
             if overrun is not NOTHING:
-                changed.overrun = changed.overrun.plus(overrun.only(kinds))
-            if hold is not None and bearer == name:
-                changed.holds = _with(changed.holds, *hold)
-            changed.__class__ = Account
-            accounts[bearer] = changed
-            bearer = changed.parent
-            if bearer is not None:
-                kinds = tuple(kind for kind in kinds if kind not in changed.budget.limits)
-        ledger = _LedgerDraft()
-        ledger.accounts = accounts
-        ledger.__class__ = Ledger
-        return ledger
+                account.overrun = account.overrun.plus(overrun)
+            if account.parent is None:
+                break
+            kinds = tuple(kind for kind in kinds if kind not in account.budget.limits)
+            if not kinds:
+                break
+            reserve, release = reserve.only(kinds), release.only(kinds)
+            settle, overrun = settle.only(kinds), overrun.only(kinds)
+            account = _opened(accounts, account.parent)
+        return self._written(accounts)
+
+    def _to_write(self) -> dict[str, Account]:
+        """The accounts as they can be written to: here, a copy."""
+        return dict(self.accounts)
+
+    def _written(self, accounts: dict[str, Account]) -> Ledger:
+        """The ledger after an entry."""
+        close_accounts(accounts)
+        return Ledger(accounts)
 
     def _with_account(self, changed: Account) -> Ledger:
         return Ledger({**self.accounts, changed.id: changed})
 
 
-_LedgerDraft = draft_class(Ledger)
+def _opened(accounts: dict[str, Account], name: str) -> Any:
+    """An account as a draft of its own, to be written to."""
+    account: Any = accounts[name]
+    if account.__class__ is Account:
+        account = accounts[name] = draft(account)
+        account.holds = dict(account.holds)
+    return account
 
 
-def _with(holds: Mapping[str, Amounts], reservation: str, amounts: Amounts | None) -> Mapping[str, Amounts]:
-    """The holds with one changed, or without it for None."""
-    changed = dict(holds)
-    if amounts is None:
-        del changed[reservation]
-    else:
-        changed[reservation] = amounts
-    return changed
+def close_accounts(accounts: Mapping[str, Account]) -> None:
+    """Make the accounts that were opened into values again."""
+    for account in accounts.values():
+        if account.__class__ is not Account:
+            account.__class__ = Account
 
 
 def _listed(amounts: Amounts) -> str:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from endstop.kernel.amounts import NOTHING, Amounts, sound
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.canonical import canonical_arguments, key_of
-from endstop.kernel.evolve import quick
+from endstop.kernel.evolve import maker, quick
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.outcome import Ending
@@ -260,6 +260,9 @@ class RunEnded(Observation):
     outcome: Ending
 
 
+_tool_called = maker(ToolCalled)
+
+
 def tool_called(
     *,
     at_s: float,
@@ -272,7 +275,7 @@ def tool_called(
 ) -> ToolCalled:
     """A ``ToolCalled`` from arguments of any kind: a mapping, JSON text, broken text."""
     canonical = canonical_arguments(arguments)
-    return ToolCalled(
+    return _tool_called(
         at_s=at_s,
         scope=scope,
         turn=turn,

@@ -19,6 +19,8 @@ _RULE_OF_LIMIT = {
     LimitKind.SECONDS: StopRule.TIME,
 }
 
+FINISHED = StopReason(rule=StopRule.FINISHED, message="The agent finished.")
+
 ENFORCED = frozenset({StopRule.CANCELLED, StopRule.PRICE_UNKNOWN, *_RULE_OF_LIMIT.values()})
 """The rules that hold whatever a decision tree says: no policy can run away."""
 
@@ -60,7 +62,7 @@ def _natural_stop(state: AgentState) -> StopReason:
     """The model finished; in the closing turn, with a warning that names the limit (A5)."""
     meter = state.meter(state.closing) if state.closing else None
     if meter is None:
-        return StopReason(rule=StopRule.FINISHED, message="The agent finished.")
+        return FINISHED
     return _stop(StopRule.FINISHED, meter, wording.completed_at(meter))
 
 

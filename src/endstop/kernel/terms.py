@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from endstop.kernel.amounts import Amounts, dollars
+from endstop.kernel.amounts import Amounts, dollars, sound
+from endstop.kernel.evolve import maker, quick
 from endstop.kernel.ledger import Ledger
-from endstop.kernel.limits import LimitKind
+from endstop.kernel.limits import LimitKind, whole
 from endstop.kernel.state import GovernorState
 
 LEAST_OUTPUT = 64
@@ -23,8 +24,10 @@ CostOf = Callable[[int, int], Decimal | None]
 
 _NO_MONEY = Decimal(0)
 _ONE_TURN = Amounts(turns=1)
+_MOST_TOKENS = 10**15
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTerms:
     """What to reserve for a call, and how long its reply may be."""
@@ -36,6 +39,9 @@ class CallTerms:
     @property
     def input_tokens(self) -> int:
         return self.amounts.tokens - self.max_output_tokens
+
+
+_terms = maker(CallTerms)
 
 
 def call_terms(
@@ -55,7 +61,7 @@ def call_terms(
     wanted = _amounts(input_tokens, output_cap, cost_of)
     is_turn_free = is_in_turn or ledger.has_plenty(scope, _ONE_TURN)
     if closing is None and is_turn_free and ledger.has_plenty(scope, wanted):
-        return CallTerms(amounts=wanted, max_output_tokens=output_cap)
+        return _terms(amounts=wanted, max_output_tokens=output_cap)
     counted = (LimitKind.MODEL_CALLS,) if is_in_turn else (LimitKind.TURNS, LimitKind.MODEL_CALLS)
     room = _Room(ledger, scope, input_tokens, output_cap, cost_of, counted)
     output, short = room.found(closing=closing is not None)
@@ -66,17 +72,17 @@ def call_terms(
     if output < 1:
         return short or LimitKind.TOKENS
     amounts = _amounts(input_tokens, output, cost_of)
-    return CallTerms(amounts=amounts, max_output_tokens=output, closing=closing)
+    return _terms(amounts=amounts, max_output_tokens=output, closing=closing)
 
 
 def _amounts(input_tokens: int, output: int, cost_of: CostOf) -> Amounts:
     """What a call takes at most."""
+    tokens = input_tokens + output
+    if type(tokens) is not int or not 0 <= tokens <= _MOST_TOKENS:
+        whole("tokens", tokens, smallest=0, largest=_MOST_TOKENS)
     cost = cost_of(input_tokens, output)
-    return Amounts(
-        model_calls=1,
-        tokens=input_tokens + output,
-        cost_usd=_NO_MONEY if cost is None else dollars("cost_usd", cost),
-    )
+    money = _NO_MONEY if cost is None else dollars("cost_usd", cost)
+    return sound(model_calls=1, tokens=tokens, cost_usd=money)
 
 
 def time_left_s(state: GovernorState, scope: str, *, at_s: float, closing: bool) -> float | None:
@@ -85,14 +91,17 @@ def time_left_s(state: GovernorState, scope: str, *, at_s: float, closing: bool)
     An ordinary call leaves the closing turn its part; a scope leaves those above it theirs.
     """
     left: float | None = None
-    for account in state.ledger.lineage(scope):
+    charged_s = at_s - state.waited_s
+    name: str | None = scope
+    while name is not None:
+        account = state.ledger.account(name)
         limit = account.budget.limits.get(LimitKind.SECONDS)
-        if limit is None:
-            continue
-        kept = 0.0 if closing and account.id == scope else float(limit.finish)
-        used = at_s - state.waited_s - state.scopes[account.id].opened_charged_s
-        own = float(limit.maximum) + account.granted_s - kept - used
-        left = own if left is None else min(left, own)
+        if limit is not None:
+            kept = 0.0 if closing and name == scope else float(limit.finish)
+            used = charged_s - state.scopes[name].opened_charged_s
+            own = float(limit.maximum) + account.granted_s - kept - used
+            left = own if left is None or own < left else left
+        name = account.parent
     return left
 
 

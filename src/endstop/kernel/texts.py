@@ -20,7 +20,8 @@ _LARGEST = 100_000_000
 
 def shortened(text: str, most_chars: int = MOST_RESULT_CHARS) -> str:
     """``text`` if it fits, else its head and its tail with a line between them. Never more than asked."""
-    whole("most_chars", most_chars, smallest=_SMALLEST, largest=_LARGEST)
+    if type(most_chars) is not int or not _SMALLEST <= most_chars <= _LARGEST:
+        whole("most_chars", most_chars, smallest=_SMALLEST, largest=_LARGEST)
     if len(text) <= most_chars:
         return text
     room = most_chars - len(_gap(len(text)))

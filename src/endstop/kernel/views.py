@@ -108,26 +108,46 @@ def is_at_ease(state: GovernorState, scope: str, config: AgentConfig, *, at_s: f
         return False
     now_s = max(at_s, state.now_s) if state.paused_at_s is None else state.paused_at_s
     charged_s = now_s - state.waited_s
-    name: str | None = scope
-    while name is not None:
-        account = state.ledger.accounts[name]
-        seconds = charged_s - state.scopes[name].opened_charged_s
-        if not account.is_at_ease(seconds=seconds, context_tokens=own.context_tokens):
+    account = state.ledger.accounts[scope]
+    while True:
+        seconds = charged_s - state.scopes[account.id].opened_charged_s
+        if not account.is_below(account.marks, seconds, own.context_tokens):
             return False
-        name = account.parent
-    return True
+        if account.parent is None:
+            return True
+        account = state.ledger.accounts[account.parent]
+
+
+def is_plainly_finished(state: GovernorState, scope: str) -> bool:
+    """Whether the model finished of its own accord, and no rule that ranks before that can be met."""
+    own = state.scopes[scope]
+    return (
+        own.is_finished and own.closing is None and own.policy_failure is None and state.cancelled_by is None
+    )
 
 
 def may_warn(state: GovernorState, scope: str) -> bool:
     """Whether a warning may be due that was not given yet. True says only that the meters have to be read."""
-    name: str | None = scope
-    while name is not None:
-        account = state.ledger.accounts[name]
-        for kind, threshold in account.marks.warnings:
-            if (name, kind) not in state.warned and _used(state, account, kind, scope) >= threshold:
-                return True
-        name = account.parent
-    return False
+    context_tokens, charged_s = state.scopes[scope].context_tokens, state.charged_s
+    account = state.ledger.accounts[scope]
+    while True:
+        seconds = charged_s - state.scopes[account.id].opened_charged_s
+        is_quiet = account.is_below(account.warning_marks, seconds, context_tokens)
+        if not is_quiet and not _has_warned(state, account, scope):
+            return True
+        if account.parent is None:
+            return False
+        account = state.ledger.accounts[account.parent]
+
+
+def _has_warned(state: GovernorState, account: Account, scope: str) -> bool:
+    """Whether all warnings that may be due of an account's limits were given."""
+    return all(
+        (account.id, kind) in state.warned
+        or _used(state, account, kind, scope) < getattr(account.warning_marks, kind.value)
+        for kind in account.budget.limits
+        if kind not in _CEILINGS_PER_TURN
+    )
 
 
 def _refuses_unknown_prices(state: GovernorState, scope: str) -> bool:

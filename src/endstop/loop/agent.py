@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -97,19 +97,22 @@ class Agent:
     """For tools that declare none of their own."""
     max_result_chars: int = 50_000
 
+    toolbox: Toolbox = field(init=False, repr=False, compare=False)
+    """Its tools and its terminal tool: looked through once, for all its runs."""
+
     def __post_init__(self) -> None:
         words("name", self.name)
         whole("max_output_tokens", self.max_output_tokens, smallest=1, largest=10**7)
         whole("max_result_chars", self.max_result_chars, smallest=100, largest=10**7)
-        for field in ("stall_s", "tool_timeout_s"):
-            _positive_seconds(field, getattr(self, field))
+        for name in ("stall_s", "tool_timeout_s"):
+            _positive_seconds(name, getattr(self, name))
         if not isinstance(self.model, Model):  # pyright: ignore[reportUnnecessaryIsInstance] - callers' code
             raise InvalidValueError(
                 "model", self.model, allowed="a Model", to_do='Make one by name: make_model("extractive")'
             )
         object.__setattr__(self, "tools", _several(self.tools))
         object.__setattr__(self, "on_limit", _on_limit(self.on_limit))
-        _require_distinct(self)
+        object.__setattr__(self, "toolbox", _toolbox(self))
         object.__setattr__(self, "config", _config(self))
         require_bounded(self.config.budget)
 
@@ -161,7 +164,7 @@ def _on_limit(value: object) -> OnLimit:
         raise InvalidValueError("on_limit", value, allowed=" or ".join(OnLimit)) from None
 
 
-def _require_distinct(agent: Agent) -> None:
+def _toolbox(agent: Agent) -> Toolbox:
     toolbox = Toolbox((*agent.tools, *(() if agent.terminal is None else (agent.terminal,))))
     if agent.awaits_user and AWAIT_USER in toolbox:
         raise InvalidValueError(
@@ -170,6 +173,7 @@ def _require_distinct(agent: Agent) -> None:
             allowed="each name once: an agent that awaits the user has this tool already",
             to_do="Rename your tool, or leave out awaits_user",
         )
+    return toolbox
 
 
 def _positive_seconds(field: str, value: object) -> None:

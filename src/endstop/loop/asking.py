@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from endstop.errors import ModelError, ModelUnreachableError
 from endstop.events.facts import ModelFailed, ModelTold, Thought
 from endstop.events.replies import reply_payloads
+from endstop.kernel.evolve import maker, quick
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import CallReserved, CallSettled, ReplyRepeated
 from endstop.kernel.terms import CallTerms, call_terms
@@ -23,7 +25,8 @@ from endstop.signals import Signal, SignalStream, parse_reply
 _GO_ON = "Go on."
 
 
-@dataclass(slots=True, kw_only=True)
+@quick
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What came of a turn's model call."""
 
@@ -36,6 +39,13 @@ class Reply:
     is_truncated: bool = False
     failure: ModelError | None = None
     unaffordable: LimitKind | None = None
+
+
+_reply = maker(Reply)
+_request = maker(ModelRequest)
+_usage = maker(ModelUsage)
+_call_reserved = maker(CallReserved)
+_assistant_message = maker(AssistantMessage)
 
 
 class Asking:
@@ -68,18 +78,20 @@ class Asking:
 
     def terms(self, closing: LimitKind | None, *, is_in_turn: bool = False) -> CallTerms | LimitKind:
         """On what terms the next call can be made, or the limit that allows none."""
-        model = self._agent.model
         if self._most_context is not None and self._history.tokens > self._most_context:
             return LimitKind.CONTEXT_TOKENS
         return call_terms(
-            self._journal.recorder.state.ledger,
+            self._journal.recorder.live.ledger,
             self._scope,
             input_tokens=self._history.tokens,
             output_cap=self.output_cap,
-            cost_of=lambda sent, said: model.cost_usd(ModelUsage(input_tokens=sent, output_tokens=said)),
+            cost_of=self._cost_usd,
             closing=closing,
             is_in_turn=is_in_turn,
         )
+
+    def _cost_usd(self, sent: int, said: int) -> Decimal | None:
+        return self._agent.model.cost_usd(_usage(input_tokens=sent, output_tokens=said))
 
     def tell(self, turn: int, text: str) -> None:
         """Tell the model something of the driver's own accord."""
@@ -134,35 +146,40 @@ class Asking:
         system: str,
         tools: tuple[ToolSpec, ...],
     ) -> tuple[Ended, Reading]:
+        journal, history, agent = self._journal, self._history, self._agent
+        is_closing = closing is not None
         reservation = f"call:{turn}.{failures}"
-        sent = self._history.tokens
-        self._journal.enter(
-            CallReserved(
-                at_s=self._journal.now_s,
+        sent = history.tokens
+        journal.enter(
+            _call_reserved(
+                at_s=journal.now_s,
                 scope=self._scope,
                 turn=turn,
                 reservation=reservation,
                 amounts=terms.amounts,
-                closing=closing is not None,
+                closing=is_closing,
             )
         )
-        await self._journal.hand_over()  # what may be spent from here on is on its way into the record
-        request = ModelRequest(
+        if journal.is_kept:
+            await journal.hand_over()  # what may be spent from here on is on its way into the record
+        request = _request(
             system=system,
-            messages=self._history.messages,
+            messages=history.messages,
             tools=tools,
             max_output_tokens=terms.max_output_tokens,
         )
-        thresholds = self._journal.recorder.started.config.thresholds
-        reading = self._reading = Reading(request, thresholds, self._show(turn))
+        thresholds = journal.recorder.started.config.thresholds
+        show = self._show(turn) if journal.listener is not None or self.watcher is not None else None
+        reading = self._reading = Reading(request, thresholds, show)
         self._under_way = turn, reservation, terms, sent
         ended = await self._run(
-            reading.read(self._agent.model),
-            seconds=self._journal.seconds_left(self._scope, closing=closing is not None),
-            stall_s=self._agent.stall_s,
+            reading.read(agent.model),
+            seconds=journal.seconds_left(self._scope, closing=is_closing),
+            stall_s=agent.stall_s,
             last_sign_s=lambda: reading.last_sign_s,
         )
-        reading.show_rest()
+        if show is not None:
+            reading.show_rest()
         self._settle(turn, reservation, terms, sent)
         return ended, reading
 
@@ -172,7 +189,7 @@ class Asking:
         settled = settlement(
             self._reading,
             self._agent.model,
-            self._journal.recorder.state.ledger,
+            self._journal.recorder.live.ledger,
             reserved=terms.amounts,
             input_tokens=sent,
             at_s=self._journal.now_s,
@@ -193,8 +210,9 @@ class Asking:
             failure = ModelUnreachableError(
                 f"Nothing came from the model for {self._agent.stall_s:g} s", to_do="Try again"
             )
-        if reading.thought:
-            self._journal.note(Thought(scope=self._scope, turn=turn, text=reading.thought))
+        thought = reading.thought
+        if thought:
+            self._journal.note(Thought(scope=self._scope, turn=turn, text=thought))
         if reading.repeated is not None:
             found = reading.repeated
             self._journal.enter(
@@ -214,7 +232,7 @@ class Asking:
             parsed, at_s=at_s, scope=self._scope, turn=turn, is_cut_off=not is_whole
         ):
             self._journal.record(payload)
-        return Reply(
+        return _reply(
             text=parsed.text,
             calls=[] if failure is not None else reading.calls,
             signal=parsed.signal,
@@ -230,15 +248,13 @@ class Asking:
         """
         if not text and not calls:
             return
-        self._history.add(AssistantMessage(text=text, calls=calls))
+        self._history.add(_assistant_message(text=text, calls=calls))
         settled = self._last_settled
         if not settled.is_estimate and not is_closing:
             self._history.measured(settled.input_tokens + settled.output_tokens)
 
-    def _show(self, turn: int) -> Show | None:
+    def _show(self, turn: int) -> Show:
         """Shows the reply to whoever listens, without any part of a signal (C3)."""
-        if self._journal.listener is None and self.watcher is None:
-            return None
         stream = SignalStream()
         run_id, scope = self._journal.run_id, self._scope
 

@@ -66,8 +66,8 @@ class _Call:
         """When to look at it next; None for never."""
         if self.stall_s is None or self.last_sign_s is None:
             return self.deadline_s
-        stalls_s = self.last_sign_s() + self.stall_s
-        return stalls_s if self.deadline_s is None else min(self.deadline_s, stalls_s)
+        stalls_s, deadline_s = self.last_sign_s() + self.stall_s, self.deadline_s
+        return stalls_s if deadline_s is None or stalls_s < deadline_s else deadline_s
 
     def reason(self, now_s: float) -> Ended | None:
         """Why it is to be cut short now; None if it may go on."""
@@ -109,10 +109,12 @@ class Overseer:
         self._here: _Call | None = None
         """What the worker itself waits for."""
         self._left: asyncio.Future[Ended] | None = None
-        """Done when the worker is to be left behind, with the reason."""
+        """Done when the worker has ended, or, with the reason, when it is to be left behind."""
         self._beside: set[asyncio.Future[Ended]] = set()
         """What runs in tasks of its own: done when that has ended, or is to be cut short."""
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_s = 0.0
+        """When it goes off, if it is set."""
         self._grace: asyncio.TimerHandle | None = None
         self._stragglers: set[asyncio.Task[Any]] = set()
 
@@ -122,10 +124,11 @@ class Overseer:
         """Have ``drive`` run by a worker. Where one is left behind, ``pick_up`` and have another go on."""
         loop = asyncio.get_running_loop()
         while True:
-            worker = loop.create_task(drive())
             left = self._left = loop.create_future()
+            worker = loop.create_task(drive())
+            worker.add_done_callback(lambda _, left=left: _tell(left, Ended.BY_ITSELF))
             try:
-                await asyncio.wait((worker, left), return_when=asyncio.FIRST_COMPLETED)
+                await left  # a future of our own: asyncio.wait would do, and is dear
             except asyncio.CancelledError:
                 await self._cut_short(worker)
                 raise
@@ -161,10 +164,12 @@ class Overseer:
             work.close()
             return Ended.CUT
         loop = asyncio.get_running_loop()
-        task = asyncio.current_task()
+        task = asyncio.current_task(loop)
         assert task is not None, "this runs in a task"
         call = self._here = _Call(task, _deadline_s(loop, seconds), stall_s, last_sign_s)
-        self._set_timer(loop, call)
+        due_s = call.due_s()
+        if due_s is not None and (self._timer is None or due_s < self._timer_s):
+            self._set_timer(loop, due_s)
         try:
             await work
         except asyncio.CancelledError:
@@ -173,7 +178,8 @@ class Overseer:
         finally:
             if self._here is call:
                 self._here = None
-                self._stop_grace()
+                if self._grace is not None:
+                    self._stop_grace()
         if call.is_left:
             raise LeftBehind
         if call.fired is None:
@@ -234,18 +240,13 @@ class Overseer:
         self._forget_ended()
         return len(self._stragglers)
 
-    def _set_timer(self, loop: asyncio.AbstractEventLoop, call: _Call) -> None:
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, due_s: float) -> None:
         """Have the call looked at when it is due. One timer serves all calls that follow each other: one
         that is set already and goes off too early looks, finds nothing, and is set again."""
-        due_s = call.due_s()
-        if due_s is None:
-            return
-        timer = self._timer
-        if timer is not None:
-            if timer.when() <= due_s:
-                return
-            timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
         self._timer = loop.call_at(due_s, self._look)
+        self._timer_s = due_s
 
     def _look(self) -> None:
         self._timer = None
@@ -253,11 +254,11 @@ class Overseer:
         if call is None or call.fired is not None:
             return
         loop = asyncio.get_running_loop()
-        reason = call.reason(loop.time())
-        if reason is None:
-            self._set_timer(loop, call)
-        else:
+        reason, due_s = call.reason(loop.time()), call.due_s()
+        if reason is not None:
             self._fire(call, reason)
+        elif due_s is not None:
+            self._set_timer(loop, due_s)
 
     def _fire(self, call: _Call, reason: Ended) -> None:
         """Cut short what the worker is in. If it does not come out of it, it is left behind."""
@@ -300,7 +301,9 @@ def _tell(waiter: asyncio.Future[Ended], ended: Ended) -> None:
 
 
 def _deadline_s(loop: asyncio.AbstractEventLoop, seconds: float | None) -> float | None:
-    return None if seconds is None else loop.time() + max(seconds, 0.0) + _A_MOMENT_S
+    if seconds is None:
+        return None
+    return loop.time() + (seconds if seconds > 0 else 0.0) + _A_MOMENT_S
 
 
 def _retrieved(task: asyncio.Task[Any]) -> None:

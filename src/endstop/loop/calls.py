@@ -17,6 +17,7 @@ from endstop.errors import (
     cause,
 )
 from endstop.events.facts import SourceCited
+from endstop.kernel.evolve import maker
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import CallStatus, ToolCalled, ToolFinished, tool_called
 from endstop.kernel.texts import readable, shortened
@@ -52,6 +53,12 @@ class Answered:
     """The result of the terminal tool, if it was called and did its job."""
 
 
+_request = maker(ToolRequest)
+_message = maker(ToolMessage)
+_context = maker(ToolContext)
+_finished = maker(ToolFinished)
+
+
 class Calls:
     """Answers the tool calls of one run or scope."""
 
@@ -81,13 +88,15 @@ class Calls:
     def numbered(self, turn: int, requests: Sequence[ToolRequest]) -> tuple[ToolRequest, ...]:
         """The requests with names of our own: unique in the run, whatever the model called them."""
         return tuple(
-            self.named(f"t{turn + 1}_{place}", request.tool, request.arguments)
-            for place, request in enumerate(requests, 1)
+            [
+                self.named(f"t{turn + 1}_{place}", request.tool, request.arguments)
+                for place, request in enumerate(requests, 1)
+            ]
         )
 
     def named(self, call: str, tool: str, arguments: str) -> ToolRequest:
         """A request under a name of our own, fit for the record."""
-        return ToolRequest(
+        return _request(
             id=call,
             tool=readable(tool)[:_NAME_CHARS],
             arguments=shortened(arguments, MOST_ARGUMENT_CHARS),
@@ -109,19 +118,21 @@ class Calls:
         calls = [self._called(turn, request) for request in requests]
         wanted = self._sorted_out(calls, closing=closing, not_run=not_run, most=most)
         if wanted:
-            await self._saved(wanted)
-            await self._run_all(wanted, closing=closing)
-        ending = next(
-            (
-                call.value
-                for call in calls
-                if call.request.tool == self._terminal and isinstance(call.value, ToolResult)
-            ),
-            None,
-        )
-        return Answered(
-            messages=tuple(call.answer for call in calls if call.answer is not None), ending=ending
-        )
+            if self._journal.is_kept:
+                await self._saved(wanted)
+            if len(wanted) == 1:
+                await self._run(wanted[0], closing=closing, is_beside=self._is_beside)
+            else:
+                await self._run_all(wanted, closing=closing)
+        messages = tuple([call.answer for call in calls if call.answer is not None])
+        return Answered(messages=messages, ending=None if self._terminal is None else self._ending(calls))
+
+    def _ending(self, calls: list[_Call]) -> ToolResult | None:
+        """The result of the terminal tool, if it was called and did its job."""
+        for call in calls:
+            if call.request.tool == self._terminal and isinstance(call.value, ToolResult):
+                return call.value
+        return None
 
     def refuse(self, turn: int, requests: Sequence[ToolRequest], why: str) -> tuple[ToolMessage, ...]:
         """Give calls that nobody is going to run a result that says so."""
@@ -132,10 +143,11 @@ class Calls:
 
     async def _saved(self, wanted: list[_Call]) -> None:
         """What is about to have an effect stands in the record before it happens."""
-        if any(call.tool is not None and call.tool.traits.changes_something for call in wanted):
-            await self._journal.flush()
-        else:
-            await self._journal.hand_over()
+        for call in wanted:
+            if call.tool is not None and call.tool.traits.changes_something:
+                await self._journal.flush()
+                return
+        await self._journal.hand_over()
 
     def answer_open(self, status: CallStatus, why: str) -> None:
         """Answer what is still open, because nobody waits for it any more."""
@@ -180,7 +192,9 @@ class Calls:
                 self._answered(call, CallStatus.FAILED, self._unknown(call.request.tool))
             else:
                 wanted.append(call)
-        return sorted(wanted, key=lambda call: call.request.tool == self._terminal)
+        if len(wanted) > 1:
+            wanted.sort(key=lambda call: call.request.tool == self._terminal)
+        return wanted
 
     @property
     def _use_now(self) -> str:
@@ -194,9 +208,6 @@ class Calls:
         raise AssertionError("it was not there a moment ago")
 
     async def _run_all(self, calls: list[_Call], *, closing: bool) -> None:
-        if len(calls) == 1:
-            await self._run(calls[0], closing=closing, is_beside=self._is_beside)
-            return
         terminal = [call for call in calls if call.request.tool == self._terminal]
         room = asyncio.Semaphore(self._most_at_once or len(calls))
 
@@ -223,7 +234,7 @@ class Calls:
         tool = call.tool
         assert tool is not None, "only known tools are run"
         called = call.called
-        watch = self._journal.recorder.state.scopes[self._scope].watch
+        watch = self._journal.recorder.live.scopes[self._scope].watch
         if watch.is_tripped(called.tool, called.key):
             why = f"Not run: {called.tool} failed the same way too often with these arguments."
             self._answered(call, CallStatus.TRIPPED, f"{why} Try something else.")
@@ -240,6 +251,17 @@ class Calls:
 
     def _judge(self, call: _Call, attempt: _Attempt, ended: Ended, allowed: float) -> None:
         match ended:
+            case Ended.BY_ITSELF:
+                result = attempt.result
+                if attempt.failure is not None:
+                    self._answered(call, _status_of(attempt.failure), _words_of(attempt.failure))
+                elif isinstance(result, ToolResult):
+                    call.value = result
+                    self._answered(call, CallStatus.EXECUTED, result.text, result)
+                else:
+                    self._answered(
+                        call, CallStatus.FAILED, f"The tool gave {brief(result)}, which is no result."
+                    )
             case Ended.CUT:
                 self._answered(
                     call, CallStatus.CANCELLED, "Cancelled: it was cut off, and may have had its effect."
@@ -247,19 +269,9 @@ class Calls:
             case Ended.OUT_OF_TIME | Ended.STALLED:
                 why = f"Timed out: no result within {allowed:g} s, or within the time the run has left."
                 self._answered(call, CallStatus.TIMED_OUT, why)
-            case Ended.BY_ITSELF:
-                if attempt.failure is not None:
-                    self._answered(call, _status_of(attempt.failure), _words_of(attempt.failure))
-                elif isinstance(attempt.result, ToolResult):
-                    call.value = attempt.result
-                    self._answered(call, CallStatus.EXECUTED, attempt.result.text, attempt.result)
-                else:
-                    self._answered(
-                        call, CallStatus.FAILED, f"The tool gave {brief(attempt.result)}, which is no result."
-                    )
 
     def _context(self, called: ToolCalled, seconds_left: float | None) -> ToolContext:
-        return ToolContext(
+        return _context(
             run_id=self._journal.run_id,
             scope=self._scope,
             turn=called.turn,
@@ -283,7 +295,7 @@ class Calls:
                         passage=readable(shortened(source.passage, 2_000)),
                     )
                 )
-        call.answer = ToolMessage(
+        call.answer = _message(
             call=call.request.id, tool=call.request.tool, text=finished.result, is_error=finished.is_error
         )
 
@@ -295,8 +307,9 @@ class Calls:
         tool: Tool | None = None,
         result: ToolResult | None = None,
     ) -> ToolFinished:
-        shown = text if isinstance(text, str) else brief(text, most=self._agent.max_result_chars)
-        return ToolFinished(
+        most = self._agent.max_result_chars
+        shown = text if isinstance(text, str) else brief(text, most=most)
+        return _finished(
             at_s=self._journal.now_s,
             scope=self._scope,
             turn=called.turn,
@@ -304,7 +317,7 @@ class Calls:
             tool=called.tool,
             key=called.key,
             status=status,
-            result=readable(shortened(shown, self._agent.max_result_chars)),
+            result=readable(shortened(shown, most)),
             is_waiting=result is not None and bool(result.is_waiting),
             changes_something=tool is not None and tool.traits.changes_something,
             is_cursor=called.is_cursor,
@@ -313,6 +326,8 @@ class Calls:
 
 class _Attempt:
     """One call of a tool: what it gave, or what it failed with."""
+
+    __slots__ = ("_arguments", "_context", "_tool", "failure", "result")
 
     def __init__(self, tool: Tool, arguments: str, context: ToolContext) -> None:
         self._tool = tool
@@ -333,8 +348,13 @@ class _Attempt:
             self.failure = error  # a tool may raise anything at all, and only its own call has failed
 
 
+_NO_SOURCES = ()
+
+
 def _sources(result: ToolResult) -> list[Source]:
     """The sources of a result that are some: tools are not trusted to know what one is."""
+    if result.sources is _NO_SOURCES:
+        return []
     given = cast("object", result.sources)
     if not isinstance(given, tuple | list):
         return []

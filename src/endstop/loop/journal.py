@@ -56,18 +56,21 @@ class Journal:
         self.recorder = recorder
         self.bus = Bus() if bus is None else bus
         self.listener = listener
-        self.watchers: list[Callable[[], None]] = []
-        """Told that something was recorded. They must not wait, and must not raise."""
-        self._clock = clock
+        self._watchers: list[Callable[[], None]] = []
+        self._monotonic_s = clock.monotonic_s
+        self._unix_s = clock.unix_s
         self._store = store
+        self.is_kept = store is not None
+        """There is a store to hand the record to."""
         self._owner = owner
         self._conversation_id = conversation_id
         self._zero_s = clock.monotonic_s() - recorder.state.now_s
-        self._unsaved: list[Fact] = []
+        self._handed_to = len(recorder.facts)
+        """The store has been handed the facts before this one."""
         self._handed: deque[asyncio.Future[None]] = deque()
         """Appends that were handed over, and not looked at since."""
         self._failure: StoreError | None = None
-        recorder.sink = self._recorded
+        recorder.sink = self.bus.publish
 
     @property
     def run_id(self) -> str:
@@ -76,23 +79,39 @@ class Journal:
     @property
     def now_s(self) -> float:
         """The run's clock: goes on from where the record stood, and never back."""
-        return max(self._clock.monotonic_s() - self._zero_s, self.recorder.state.now_s)
+        now_s, before_s = self._monotonic_s() - self._zero_s, self.recorder.live.now_s
+        return now_s if now_s > before_s else before_s
 
     @property
     def unix_s(self) -> float:
-        return self._clock.unix_s()
+        return self._unix_s()
 
     def save_from(self, seq: int) -> None:
         """Hand the store also what was recorded before this journal was opened, from this fact on."""
-        self._unsaved = self.recorder.facts[seq:]
-        for fact in self._unsaved:
+        self._handed_to = seq
+        for fact in self.recorder.facts[seq:]:
             self.bus.publish(fact)
 
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Tell ``watcher`` of everything that is recorded. It must not wait, and must not raise."""
+        self._watchers.append(watcher)
+        self.recorder.sink = self._published
+
+    def unwatch(self, watcher: Callable[[], None]) -> None:
+        self._watchers.remove(watcher)
+        if not self._watchers:
+            self.recorder.sink = self.bus.publish
+
+    def _published(self, fact: Fact) -> None:
+        self.bus.publish(fact)
+        for watcher in self._watchers:
+            watcher()
+
     def enter(self, observation: Observation) -> Noticed:
-        return self.recorder.observe(observation, time=self._clock.unix_s())
+        return self.recorder.observe(observation, time=self._unix_s())
 
     def note(self, note: Note) -> None:
-        self.recorder.note(note, time=self._clock.unix_s())
+        self.recorder.note(note, time=self._unix_s())
 
     def record(self, payload: Observation | Note) -> None:
         """Enter an observation, or keep a note."""
@@ -105,10 +124,12 @@ class Journal:
         return self.recorder.verdict(at_s=self.now_s, scope=scope)
 
     def seconds_left(self, scope: str, *, closing: bool) -> float | None:
-        return time_left_s(self.recorder.state, scope, at_s=self.now_s, closing=closing)
+        """How long a call may take that begins now; None where no time limit is set."""
+        return time_left_s(self.recorder.live, scope, at_s=self.now_s, closing=closing)
 
     def is_open(self, scope: str) -> bool:
-        return scope in self.recorder.state.scopes and not self.recorder.state.is_over
+        state = self.recorder.live
+        return scope in state.scopes and state.ending is None
 
     def end(self, reason: StopReason, *, scope: str = ROOT) -> Ending:
         return self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope, owes_answer=True)
@@ -133,15 +154,15 @@ class Journal:
         asks next is told the same, also where a sub-agent met it first and its tool took it for a failure.
         """
         if self._store is None:
-            self._unsaved.clear()
             return
         while self._handed and self._handed[0].done():
             self._looked_at(self._handed.popleft())
         if self._failure is not None:
             raise self._failure
-        if not self._unsaved:
+        batch = self.recorder.facts[self._handed_to :]
+        if not batch:
             return
-        batch, self._unsaved = self._unsaved, []
+        self._handed_to += len(batch)
         handed = self._store.append(batch, owner=self._owner, conversation_id=self._conversation_id)
         self._handed.append(asyncio.ensure_future(handed))
         if len(self._handed) > _MOST_HANDED:
@@ -163,12 +184,6 @@ class Journal:
             self._failure = self._failure or error
         elif error is not None:
             raise error
-
-    def _recorded(self, fact: Fact) -> None:
-        self._unsaved.append(fact)
-        self.bus.publish(fact)
-        for watcher in self.watchers:
-            watcher()
 
 
 def smallest_limit(journal: Journal, scope: str, kind: LimitKind) -> int | None:

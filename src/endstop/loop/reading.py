@@ -36,6 +36,25 @@ Show = Callable[[str | None, bool], None]
 class Reading:
     """Reads one reply. What has come so far is here at any moment."""
 
+    __slots__ = (
+        "_loop_time",
+        "_repeats",
+        "_request",
+        "_show",
+        "_texts",
+        "_thoughts",
+        "_thresholds",
+        "_tokens",
+        "calls",
+        "chars",
+        "error",
+        "has_ended",
+        "is_truncated",
+        "last_sign_s",
+        "repeated",
+        "usage",
+    )
+
     def __init__(self, request: ModelRequest, thresholds: Thresholds, show: Show | None) -> None:
         self.calls: list[ToolRequest] = []
         self.usage: ModelUsage | None = None
@@ -46,7 +65,8 @@ class Reading:
         self.error: ModelError | None = None
         self.chars = 0
         """How much text has come."""
-        self.last_sign_s = asyncio.get_running_loop().time()
+        self._loop_time = asyncio.get_running_loop().time
+        self.last_sign_s = self._loop_time()
         self._request = request
         self._texts: list[str] = []
         self._thoughts: list[str] = []
@@ -57,11 +77,11 @@ class Reading:
 
     @property
     def text(self) -> str:
-        return "".join(self._texts)
+        return "".join(self._texts) if self._texts else ""
 
     @property
     def thought(self) -> str:
-        return "".join(self._thoughts)
+        return "".join(self._thoughts) if self._thoughts else ""
 
     @property
     def has_begun(self) -> bool:
@@ -73,7 +93,7 @@ class Reading:
         try:
             stream = model.stream(self._request)
             async for piece in stream:
-                self.last_sign_s = asyncio.get_running_loop().time()
+                self.last_sign_s = self._loop_time()
                 if self._take(piece):
                     return
             if not self.has_ended:

@@ -14,6 +14,7 @@ from endstop.errors import (
 )
 from endstop.events.facts import UsageDisputed
 from endstop.kernel.amounts import Amounts, dollars
+from endstop.kernel.evolve import maker, quick
 from endstop.kernel.ledger import Ledger
 from endstop.kernel.observation import CallSettled
 from endstop.loop.reading import Reading
@@ -31,12 +32,17 @@ _NOTHING_SPENT = (
 """Failures that come before a provider has done any work, if nothing of the reply has come."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
     """How a call is settled, and what was wrong with the provider's own count, if anything."""
 
     settled: CallSettled
     disputed: UsageDisputed | None = None
+
+
+_call_settled = maker(CallSettled)
+_settlement = maker(Settlement)
 
 
 def settlement(
@@ -70,7 +76,7 @@ def settlement(
         more = ledger.fit(scope, Amounts(cost_usd=cost - reserved.cost_usd), closing=True)
         is_believed = is_believed and reserved.cost_usd + more.cost_usd == cost
         cost = reserved.cost_usd + more.cost_usd
-    settled = CallSettled(
+    settled = _call_settled(
         at_s=at_s,
         scope=scope,
         turn=turn,
@@ -81,7 +87,7 @@ def settlement(
         is_estimate=not is_believed,
     )
     if reading.usage is None or is_believed:
-        return Settlement(settled=settled)
+        return _settlement(settled=settled)
     counted = usage.input_tokens + usage.output_tokens
     return Settlement(
         settled=settled,

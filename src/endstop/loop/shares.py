@@ -85,4 +85,4 @@ class Share:
         return self._journal.recorder.usage(self._scope)
 
     def _begun(self) -> int:
-        return self._journal.recorder.state.scopes[self._scope].turns_started
+        return self._journal.recorder.live.scopes[self._scope].turns_started

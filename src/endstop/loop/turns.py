@@ -14,6 +14,7 @@ from decimal import Decimal
 from endstop.events.steered import PromptSet
 from endstop.kernel.agent import AgentState
 from endstop.kernel.budget import Budget
+from endstop.kernel.evolve import maker
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
@@ -62,6 +63,9 @@ _EMPTY = "Your reply was empty. Use a tool, or answer."
 MOST_EMPTY = 2
 MOST_PROSE = 2
 
+_turn_started = maker(TurnStarted)
+_turn_ended = maker(TurnEnded)
+
 
 class Turns:
     """The turns of one run or scope. At most one is under way."""
@@ -95,9 +99,10 @@ class Turns:
         self.await_user = AwaitUser() if agent.awaits_user else None
         self.question_to_user: str | None = None
         """What the user is to be asked, if the driver was told to wait for that."""
-        tools = (*agent.tools, *((self.await_user,) if self.await_user else ()))
         terminal = () if agent.terminal is None else (agent.terminal,)
-        toolbox = Toolbox((*tools, *terminal))
+        toolbox = agent.toolbox
+        if self.await_user is not None:
+            toolbox = Toolbox((*agent.tools, self.await_user, *terminal))
         self._all_tools = self._tools = toolbox.specs
         self._closing_tools = Toolbox(terminal).specs
         self._system = agent.system
@@ -117,7 +122,7 @@ class Turns:
         self._steps_under_way = 0
         self._limits_context = any(
             account.budget.context_tokens is not None
-            for account in journal.recorder.state.ledger.lineage(scope)
+            for account in journal.recorder.live.ledger.lineage(scope)
         )
 
     # ── how it stands ─────────────────────────────────────────────────────────────────────────────────────
@@ -133,12 +138,12 @@ class Turns:
     def view(self) -> AgentState:
         """How the run stands, as its policy sees it."""
         recorder = self.journal.recorder
-        return recorder.governor.view(recorder.state, self.scope)
+        return recorder.governor.view(recorder.live, self.scope)
 
     @property
     def taken(self) -> int:
         """How many turns were begun."""
-        return self.journal.recorder.state.scopes[self.scope].turns_started
+        return self.journal.recorder.live.scopes[self.scope].turns_started
 
     @property
     def is_under_way(self) -> bool:
@@ -164,7 +169,7 @@ class Turns:
     @property
     def is_finished(self) -> bool:
         """Whether the agent is known to be done."""
-        return self.journal.recorder.state.scopes[self.scope].is_finished
+        return self.journal.recorder.live.scopes[self.scope].is_finished
 
     @property
     def chars_so_far(self) -> int:
@@ -207,7 +212,7 @@ class Turns:
         turn = self._turn = self.taken
         self._offers_tools = offers_tools
         self.reply, self.results = None, ()
-        started = TurnStarted(at_s=self.journal.now_s, scope=self.scope, turn=turn, closing=terms.closing)
+        started = _turn_started(at_s=self.journal.now_s, scope=self.scope, turn=turn, closing=terms.closing)
         noticed = self.journal.enter(started)
         self._hand_on(turn, noticed.hints, terms.closing)
         return True
@@ -302,7 +307,7 @@ class Turns:
             return
         self._refuse("Not run: the turn ended first.")
         self._turn = None
-        self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self.scope, turn=turn))
+        self.journal.enter(_turn_ended(at_s=self.journal.now_s, scope=self.scope, turn=turn))
         reply = self.reply
         if reply is not None and reply.unaffordable is not None:
             self.unaffordable(reply.unaffordable)
@@ -319,7 +324,7 @@ class Turns:
 
     async def call_tool(self, tool: str, arguments: str) -> ToolMessage:
         """Call a tool that no model asked for. Its result is told to the model."""
-        own_calls = self.journal.recorder.state.scopes[self.scope].tool_calls
+        own_calls = self.journal.recorder.live.scopes[self.scope].tool_calls
         request = self._calls.named(f"own_{own_calls + 1}", tool, arguments)
         self._steps_under_way += 1
         try:
@@ -380,10 +385,10 @@ class Turns:
     def watch(self, watcher: Callable[[], None] | None) -> None:
         """Have ``watcher`` called whenever something happened: a fact, or a piece of a reply."""
         if self._asking.watcher is not None:
-            self.journal.watchers.remove(self._asking.watcher)
+            self.journal.unwatch(self._asking.watcher)
         self._asking.watcher = watcher
         if watcher is not None:
-            self.journal.watchers.append(watcher)
+            self.journal.watch(watcher)
 
     def salvage(self, status: CallStatus, why: str) -> None:
         """Record what there is of the turn under way, and end it: nobody waits for it any more."""
@@ -395,8 +400,8 @@ class Turns:
         if self._turn is not None and self.reply is None:
             self.signals = self.signals.after_turn(None)
         self._turn = None
-        for turn in sorted(self.journal.recorder.state.scopes[self.scope].open_turns):
-            self.journal.enter(TurnEnded(at_s=self.journal.now_s, scope=self.scope, turn=turn))
+        for turn in sorted(self.journal.recorder.live.scopes[self.scope].open_turns):
+            self.journal.enter(_turn_ended(at_s=self.journal.now_s, scope=self.scope, turn=turn))
         self.read_history()
 
     def read_history(self) -> None:

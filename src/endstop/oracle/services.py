@@ -62,7 +62,7 @@ class OracleServices:
     @property
     def is_cancelled(self) -> bool:
         """Whether somebody wants the run to end. Asked at every tick, so nobody who does not is quick."""
-        return self.turns.journal.recorder.state.cancelled_by is not None and self.turns.view.is_cancelled
+        return self.turns.journal.recorder.live.cancelled_by is not None and self.turns.view.is_cancelled
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from endstop.kernel.evolve import maker, quick
 from endstop.signals.contract import MalformedSignal, Signal
 from endstop.signals.stream import SignalStream
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedReply:
     """A reply taken apart. ``extra`` and ``malformed`` are the first 20 each; the counts are of all."""
@@ -22,10 +24,13 @@ class ParsedReply:
     malformed_count: int
 
 
+_parsed = maker(ParsedReply)
+
+
 def parse_reply(text: str) -> ParsedReply:
     """Take a whole reply apart. The same as streaming it, in one chunk."""
     if "<" not in text:
-        return ParsedReply(text=text, signal=None, extra=(), malformed=(), extra_count=0, malformed_count=0)
+        return _parsed(text=text, signal=None, extra=(), malformed=(), extra_count=0, malformed_count=0)
     stream = SignalStream()
     shown = stream.feed(text)
     rest = stream.finish()

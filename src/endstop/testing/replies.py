@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from endstop.errors import InvalidValueError, brief
+from endstop.kernel.evolve import quick
 from endstop.ports import ModelRequest, ModelUsage
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedCall:
     """A tool call as the model writes it: the arguments may be any text, broken JSON too."""
@@ -25,6 +27,7 @@ class WantedCall:
     """None: the model gives it one of its own."""
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedReply:
     """One reply. With an ``error`` it breaks off there, after what it has said."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from endstop.errors import InvalidValueError
+from endstop.kernel.evolve import maker
 from endstop.ports import ModelRequest, ModelUsage, Piece, ReplyEnded, TextPiece, ThoughtPiece, ToolRequest
 from endstop.testing.counting import (
     CHARS_PER_TOKEN,
@@ -21,6 +22,11 @@ from endstop.testing.replies import ScriptedReply, WantedReply, as_reply
 
 _LAST_WORDS = ScriptedReply(text="Done.")
 _MOST_TEXT_KEPT = 200
+
+
+_tool_request = maker(ToolRequest)
+_usage = maker(ModelUsage)
+_reply_ended = maker(ReplyEnded)
 
 
 class RequestSummary(NamedTuple):  # a tuple, because one is made per request and must cost next to nothing
@@ -69,23 +75,23 @@ class ScriptedModel(CountedModel):
         reply = self._next_reply(request)
         if self._delay_s:
             await asyncio.sleep(self._delay_s)
-        if self._keeps_to_cap:
+        output_tokens = _tokens(reply)
+        if output_tokens > request.max_output_tokens and self._keeps_to_cap:
             reply = self._within_cap(reply, request)
+            output_tokens = _tokens(reply)
         if reply.thought:
             yield ThoughtPiece(text=reply.thought)
         if reply.text:
             for text in self._pieces_of(reply.text):
                 yield TextPiece(text=text)
-        output_tokens = text_tokens(reply.text) + text_tokens(reply.thought)
         for place, call in enumerate(reply.calls):
-            output_tokens += call_tokens(call.tool, call.arguments)
-            yield ToolRequest(
+            yield _tool_request(
                 id=call.id or self._call_id(request, place), tool=call.tool, arguments=call.arguments
             )
         if reply.error is not None:
             raise reply.error.with_traceback(None)  # raised again and again, it would grow
-        counted = ModelUsage(input_tokens=self.input_tokens(request), output_tokens=max(output_tokens, 1))
-        yield ReplyEnded(usage=self.usage_told(counted, reply), is_truncated=reply.is_truncated)
+        counted = _usage(input_tokens=self.input_tokens(request), output_tokens=output_tokens or 1)
+        yield _reply_ended(usage=self.usage_told(counted, reply), is_truncated=reply.is_truncated)
 
     def usage_told(self, counted: ModelUsage, reply: ScriptedReply) -> ModelUsage | None:
         """What it says it has used, of a call that it ``counted`` so. A liar overrides this."""
@@ -116,15 +122,15 @@ class ScriptedModel(CountedModel):
         )
 
     def _within_cap(self, reply: ScriptedReply, request: ModelRequest) -> ScriptedReply:
-        """As much of the reply as its cap allows."""
+        """As much of a reply that is too long as its cap allows."""
         left = request.max_output_tokens - text_tokens(reply.thought) - text_tokens(reply.text)
         if left < 0:
             return _cut(reply, request.max_output_tokens)
-        for place, call in enumerate(reply.calls):
-            left -= call_tokens(call.tool, call.arguments)
-            if left < 0:
-                return replace(reply, calls=reply.calls[:place], is_truncated=True)
-        return reply
+        place = 0
+        while left >= 0:  # not all of its calls fit, or it would be within its cap
+            left -= call_tokens(reply.calls[place].tool, reply.calls[place].arguments)
+            place += 1
+        return replace(reply, calls=reply.calls[: place - 1], is_truncated=True)
 
     def _pieces_of(self, text: str) -> Sequence[str]:
         size = self._piece_chars
@@ -135,6 +141,13 @@ class ScriptedModel(CountedModel):
     def _call_id(self, request: ModelRequest, place: int) -> str:
         """Unique in a run, also when the run goes on with a fresh model: its history is longer then."""
         return f"call_{len(request.messages)}_{len(self.requests)}_{place}"
+
+
+def _tokens(reply: ScriptedReply) -> int:
+    tokens = text_tokens(reply.text) + text_tokens(reply.thought)
+    for call in reply.calls:
+        tokens += call_tokens(call.tool, call.arguments)
+    return tokens
 
 
 def _cut(reply: ScriptedReply, cap: int) -> ScriptedReply:

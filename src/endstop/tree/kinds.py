@@ -131,12 +131,12 @@ _ALL = (
     Kind(
         name="reactive_sequence",
         group=Group.COMPOSITE,
-        doc="A sequence that looks at its first nodes again at every tick, and halts the running one if one fails.",
+        doc="A sequence that looks at its first nodes again at every tick. One that fails halts the rest.",
     ),
     Kind(
         name="reactive_selector",
         group=Group.COMPOSITE,
-        doc="A selector that looks at its first nodes again at every tick, and halts the running one if one succeeds.",
+        doc="A selector that looks at its first nodes again at every tick. One that succeeds halts the rest.",
     ),
     Kind(
         name="retry",
@@ -147,7 +147,7 @@ _ALL = (
     Kind(
         name="repeat_until",
         group=Group.DECORATOR,
-        doc="Its node again and again until it ends as asked for or the condition holds. Fails if it never does.",
+        doc="Its node again and again until it ends so, or the condition holds. Fails if it never does.",
         parameters=(
             _parameter("max", Takes.COUNT, "how often at most", required=True),
             _parameter("ends_in", Takes.CHOICE, "the ending it waits for", choices=("success", "failure")),
@@ -184,7 +184,7 @@ _ALL = (
     Kind(
         name="budget",
         group=Group.DECORATOR,
-        doc="Its node on a share of what the run has left. When the share is used up it is halted, and this fails.",
+        doc="Its node on a share of what the run has left. Used up, it is halted, and this fails.",
         parameters=(
             _parameter("turns", Takes.COUNT, "turns at most"),
             _parameter("tokens", Takes.WHOLE, "tokens at most"),
@@ -229,7 +229,7 @@ _ALL = (
     Kind(
         name="llm_call",
         group=Group.LEAF,
-        doc="One turn of the model: it is told the prompt, and what it answers is written down. Its tool calls are run.",
+        doc="One turn of the model: told the prompt, asked, its tool calls run, its answer written down.",
         parameters=(
             _parameter(
                 "prompt", Takes.TEXT, 'what it is told; "{key}" in it stands for what the blackboard holds'
@@ -251,7 +251,7 @@ _ALL = (
     Kind(
         name="subtree_ref",
         group=Group.LEAF,
-        doc="Another tree, by its name, in this place. It sees this blackboard; the keys it declares are its own.",
+        doc="Another tree, by its name, in this place. It sees this blackboard; its own keys are its own.",
         parameters=(_parameter("tree", Takes.TREE, "the name of the tree", required=True),),
     ),
 )

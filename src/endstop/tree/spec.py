@@ -62,7 +62,7 @@ class NodeSpec:
 
     def walk(self) -> Iterator[NodeSpec]:
         """This node and all below it, each before its children. References are not followed."""
-        waiting = [self]
+        waiting: list[NodeSpec] = [self]
         while waiting:
             node = waiting.pop()
             yield node

@@ -11,6 +11,8 @@ reads the stream.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.breaker import CircuitBreaker
 from endstop.kernel.detectors.convergence import Convergence
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 
+@lru_cache(maxsize=64)  # they are values: runs of one configuration can begin with the same ones
 def standard_detectors(
     thresholds: Thresholds = DEFAULT_THRESHOLDS, *, must_use_tools: bool = False
 ) -> tuple[Detector, ...]:

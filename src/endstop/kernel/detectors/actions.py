@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from endstop.kernel.canonical import canonical_error, fingerprint, squash_space
-from endstop.kernel.evolve import quick
+from endstop.kernel.evolve import draft_class, maker, quick
 from endstop.kernel.finding import Evidence
 from endstop.kernel.observation import (
     CallStatus,
@@ -75,8 +75,25 @@ class Action:
         return fingerprint(result if is_page else canonical_error(result))
 
     def __post_init__(self) -> None:
-        seen = Evidence(turn=self.finished.turn, call=self.finished.call, what=self.what)
-        object.__setattr__(self, "seen", seen)
+        object.__setattr__(self, "seen", _evidence_of(self.finished, self.what))
+
+
+_evidence = maker(Evidence)
+_ActionDraft = draft_class(Action)
+
+
+def _evidence_of(finished: ToolFinished, what: str) -> Evidence:
+    return _evidence(turn=finished.turn, call=finished.call, what=what)
+
+
+def _action(finished: ToolFinished, what: str) -> Action:
+    """An action, made cheaply: there is one for every call."""
+    action = _ActionDraft()
+    action.finished = finished
+    action.what = what
+    action.seen = _evidence_of(finished, what)
+    action.__class__ = Action
+    return action
 
 
 Seen: TypeAlias = Observation | Action
@@ -106,8 +123,8 @@ class OpenCalls:
             if len(self.calls) >= _MOST_OPEN:
                 return self, ()
             what = shortened(f"{observation.tool}({observation.arguments[:_READ_CHARS]})")
-            opened = _OpenCall(call=observation.call, what=what)
-            return OpenCalls(calls=(*self.calls, opened)), ()
+            opened = _open_call(call=observation.call, what=what)
+            return _open_calls(calls=(*self.calls, opened)), ()
         if self.calls and isinstance(observation, TurnStarted | TurnEnded):
             # A call that nobody answered must not hold back the others for ever.
             return NO_OPEN_CALLS, tuple(each.action for each in self.calls if each.action is not None)
@@ -116,12 +133,12 @@ class OpenCalls:
     def _answered(self, finished: ToolFinished) -> tuple[OpenCalls, tuple[Action, ...]]:
         calls = self.calls
         if len(calls) == 1 and calls[0].call == finished.call:
-            return NO_OPEN_CALLS, (Action(finished=finished, what=calls[0].what),)
+            return NO_OPEN_CALLS, (_action(finished, calls[0].what),)
         unanswered = (n for n, each in enumerate(calls) if each.call == finished.call and each.action is None)
         place = next(unanswered, None)
         if place is None:
-            return self, (Action(finished=finished, what=f"{finished.tool}(…)"),)
-        answered = replace(calls[place], action=Action(finished=finished, what=calls[place].what))
+            return self, (_action(finished, f"{finished.tool}(…)"),)
+        answered = replace(calls[place], action=_action(finished, calls[place].what))
         calls = (*calls[:place], answered, *calls[place + 1 :])
         actions: list[Action] = []
         for each in calls:
@@ -131,6 +148,8 @@ class OpenCalls:
         return OpenCalls(calls=calls[len(actions) :]), tuple(actions)
 
 
+_open_call = maker(_OpenCall)
+_open_calls = maker(OpenCalls)
 NO_OPEN_CALLS = OpenCalls()
 CALL_CONCERNS = (ToolCalled, ToolFinished, TurnStarted, TurnEnded)
 """What ``OpenCalls`` has to be told."""

@@ -16,6 +16,7 @@ from endstop.kernel.detectors.error_streak import failed
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Finding, Pattern
+from endstop.kernel.observation import CallStatus
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 _REMEMBERED = 64
@@ -54,7 +55,9 @@ class CircuitBreaker:
         )
 
     def observe(self, seen: Seen) -> tuple[CircuitBreaker, Finding | None]:
-        if not isinstance(seen, Action):
+        if not isinstance(seen, Action) or (
+            not self.failures and seen.finished.status is CallStatus.EXECUTED
+        ):
             return self, None
         if seen.error is not None:
             failures = _with_failure(self.failures, seen, seen.error)

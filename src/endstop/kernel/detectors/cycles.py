@@ -56,17 +56,19 @@ class Cycles:
 
     def _with(self, identity: str, action: Action) -> tuple[Cycles, Finding | None]:
         recent, before = self.recent, self.matches or (0,) * (self.thresholds.longest_cycle - 1)
-        matches = [
-            count + 1 if len(recent) >= length and recent[-length][0] == identity else 0
-            for length, count in enumerate(before, start=2)
-        ]
+        reach, length = len(recent), 1
+        matches: list[int] = []
+        for count in before:
+            length += 1
+            is_match = length <= reach and recent[-length][0] == identity
+            matches.append(count + 1 if is_match else 0)
         after = draft(self)
-        after.recent = (*recent, (identity, action.seen))[-_SHOWN:]
+        after.recent = recent[1 - _SHOWN :] + ((identity, action.seen),)  # noqa: RUF005 - the cheaper way
         after.matches = tuple(matches)
         after.pair = self.pair.after((identity, action.result_key))
         after.quiet_for = max(0, self.quiet_for - 1) if identity in self.reported else 0
         after.__class__ = Cycles
-        found = None if after.quiet_for else after._cycle() or after._to_and_fro()
+        found = None if after.quiet_for else (any(matches) and after._cycle()) or after._to_and_fro()
         if found is None:
             return after, None
         reported, finding = found

@@ -14,6 +14,7 @@ from endstop.kernel.detectors.actions import Action, Seen, shortened
 from endstop.kernel.detectors.rows import NO_ROW, Row
 from endstop.kernel.evolve import quick
 from endstop.kernel.finding import Evidence, Finding, Pattern
+from endstop.kernel.observation import CallStatus
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
 
 _ERRORS = "errors"
@@ -30,7 +31,9 @@ class ErrorStreak:
     row: Row = NO_ROW
 
     def observe(self, seen: Seen) -> tuple[ErrorStreak, Finding | None]:
-        if not isinstance(seen, Action):
+        if not isinstance(seen, Action) or (
+            self.row is NO_ROW and seen.finished.status is CallStatus.EXECUTED
+        ):
             return self, None
         if seen.error is not None:
             row = self.row.after(_ERRORS, failed(seen, seen.error))

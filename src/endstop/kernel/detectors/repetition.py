@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from endstop.kernel.detectors.actions import Action, Seen
 from endstop.kernel.detectors.rows import NO_ROW, Row
-from endstop.kernel.evolve import quick
+from endstop.kernel.evolve import maker, quick
 from endstop.kernel.finding import Finding, Pattern
 from endstop.kernel.observation import UserSaid
 from endstop.kernel.thresholds import DEFAULT_THRESHOLDS, Thresholds
@@ -45,7 +45,8 @@ class RepeatedCalls:
         if identity is None:
             return self, None
         row = self.row.after(identity, action.seen)
-        return RepeatedCalls(thresholds=self.thresholds, row=row), self._finding(row, action)
+        finding = None if row.count == 1 else self._finding(row, action)  # once is no repetition
+        return _repeated_calls(thresholds=self.thresholds, row=row), finding
 
     def _finding(self, row: Row, action: Action) -> Finding | None:
         if not action.finished.is_cursor:
@@ -70,3 +71,6 @@ class RepeatedCalls:
             times=row.count,
             evidence=row.evidence,
         )
+
+
+_repeated_calls = maker(RepeatedCalls)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from endstop.kernel.evolve import quick
+from endstop.kernel.evolve import maker, quick
 from endstop.kernel.finding import Evidence
 
 _SHOWN = 3
@@ -25,7 +25,7 @@ class Row:
     def after(self, key: str, seen: Evidence) -> Row:
         """The row with one more if it has the same key, else a new row of one."""
         if key != self.key:
-            return Row(key=key, count=1, first=(seen,))
+            return _row(key=key, count=1, first=(seen,))
         if self.count < _SHOWN:
             return Row(key=key, count=self.count + 1, first=(*self.first, seen))
         return Row(key=key, count=self.count + 1, first=self.first, last=(*self.last, seen)[-_SHOWN:])
@@ -44,6 +44,7 @@ class Row:
         return in_turns(self.evidence)
 
 
+_row = maker(Row)
 NO_ROW = Row()
 
 

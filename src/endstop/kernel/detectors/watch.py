@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from endstop.errors import brief, cause
 from endstop.kernel.detectors.actions import CALL_CONCERNS, NO_OPEN_CALLS, OpenCalls, Seen
@@ -31,18 +31,23 @@ class Detector(Protocol):
         ...
 
 
-class _Places(dict[type, tuple[int, ...]]):
+class _Places(dict[type, tuple[int, ...] | None]):
     """For each type of thing that is seen, the places of the detectors that want to be shown it: those that
-    do not say are shown all. Worked out once per type."""
+    do not say are shown all. None where nobody here has to be told. Worked out once per type."""
 
     def __init__(self, detectors: tuple[type, ...]) -> None:
         super().__init__()
         self._detectors = detectors
+        self.breakers = tuple(
+            place for place, kind in enumerate(detectors) if issubclass(kind, CircuitBreaker)
+        )
+        """The places of the detectors that can trip a call."""
 
-    def __missing__(self, seen: type) -> tuple[int, ...]:
+    def __missing__(self, seen: type) -> tuple[int, ...] | None:
         wanting = enumerate(getattr(detector, "CONCERNS", (seen,)) for detector in self._detectors)
-        places = self[seen] = tuple(place for place, concerns in wanting if seen in concerns)
-        return places
+        places = tuple(place for place, concerns in wanting if seen in concerns)
+        self[seen] = found = places if places or seen in CALL_CONCERNS else None
+        return found
 
 
 _places = cache(_Places)
@@ -62,7 +67,8 @@ class Watch:
 
     def after(self, observation: Observation) -> tuple[Watch, tuple[Finding, ...]]:
         """The watch after an observation, and what was found in it."""
-        if not self.places[type(observation)] and type(observation) not in CALL_CONCERNS:
+        places = self.places[type(observation)]
+        if places is None:
             return self, ()
         open_calls, actions = self.open_calls.after(observation)
         watch = self
@@ -70,25 +76,28 @@ class Watch:
             watch = draft(self)
             watch.open_calls = open_calls
             watch.__class__ = Watch
+        if not places and not actions:
+            return watch, ()
         found: list[Finding] = []
-        watch = watch._shown(observation, found)
+        if places:
+            watch = watch._shown(observation, found)
         for action in actions:
             watch = watch._shown(action, found)
         return watch, tuple(found)
 
     def is_tripped(self, tool: str, key: str) -> bool:
         """Whether a call failed the same way too often and is not to be executed (B5)."""
-        return any(
-            detector.is_tripped(tool, key)
-            for detector in self.detectors
-            if isinstance(detector, CircuitBreaker)
-        )
+        for place in self.places.breakers:
+            breaker: Any = self.detectors[place]
+            if breaker.is_tripped(tool, key):
+                return True
+        return False
 
     def _shown(self, seen: Seen, found: list[Finding]) -> Watch:
         """The watch after its detectors were shown something; what they find is added to ``found``."""
         changed: list[Detector] | None = None
         are_same_kinds = True
-        for place in self.places[type(seen)]:
+        for place in self.places[type(seen)] or ():
             detector = self.detectors[place]
             try:
                 following, finding = detector.observe(seen)
