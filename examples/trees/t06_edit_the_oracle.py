@@ -55,10 +55,12 @@ def main(home: Path) -> None:
     print("with your own copy:")
     asyncio.run(ask(config))
 
-    # A file that is broken does no harm: the last good tree is used, and somebody tells what is wrong.
+    # A file that becomes broken while a program runs does no harm: the last good tree is used on.
+    good = library.get("oracle-agent")
     copy.write_text(copy.read_text().replace("count = 2", 'count = "two"'))
     print("with a mistake in it:")
     print(f"   {library.trouble('oracle-agent')}")
+    print(f"   the good one is still in use: {library.get('oracle-agent') == good}")
 
 
 with TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ import endstop as es
 from endstop.app import read_config
 from endstop.app.oracle import make_oracle
 from endstop.events.steered import TreeChosen, TreeTraced
+from endstop.loop import Retries
 from endstop.oracle.leaves import LEAVES
 from endstop.oracle.steering import counts_of
 from endstop.testing import MemoryStore, ScriptedModel, calls
@@ -70,6 +71,7 @@ for place in places:
 
 # What a run of this tree can use at most was known before it began. The tree's loops bound one pass over
 # it; the budget bounds the run.
-bound = tree_bound(tree, leaves=LEAVES, counts=counts_of(BUDGET), budget=BUDGET)
+tries = Retries().attempts  # a turn may try its model call again
+bound = tree_bound(tree, leaves=LEAVES, counts=counts_of(BUDGET), budget=BUDGET, calls_per_turn=tries)
 print(f"\nper pass: {bound.per_pass.turns} turns, {bound.per_pass.leaf_runs:,} runs of leaves")
 print(f"per run: {bound.per_run}")

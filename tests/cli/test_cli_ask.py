@@ -194,6 +194,15 @@ def test_what_cannot_be_asked_is_refused_in_words_and_nothing_is_kept(
     assert endstop("runs", "--all", "--json").json == []
 
 
+def test_a_current_folder_that_is_gone_is_said(home: Path) -> None:
+    line = f"mkdir {home}-gone && cd {home}-gone && rmdir {home}-gone && {' '.join(COMMAND)} ask Where?"
+    done = subprocess.run(
+        ["bash", "-c", line], env=environment(home), capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "project is '.'." in done.stderr
+
+
 @pytest.mark.guarantee("I3")
 def test_limits_given_here_go_before_the_settings(ask: Endstop, endstop: Endstop) -> None:
     endstop("settings", "set", "max_iterations=7", "token_budget=90000")

@@ -34,19 +34,62 @@ EXAMPLES = {
         "The audit holds.",
     ),
     "replay_and_audit.py": ("Resumed with every counter as it stood: 3 turns, $0.006.", "holds"),
+    "trees/t01_first_tree.py": (
+        "├─ = condition is_asleep",
+        "hour 8, asleep False\n   the tree says: Good morning!\n   success",
+        "hour 8, asleep True\n   success",
+    ),
+    "trees/t02_actions_that_take_time.py": (
+        "running: while it is wanted > 10 s at most > tap.fill",
+        "no longer wanted\n   the tap is open\n   failure\n   the tap is closed",
+        "too slow\n   the tap is open\n   failure\n   the tap is closed",
+    ),
+    "trees/t03_loops_and_bounds.py": (
+        "At most 60 letters, 0 turns of a model.",
+        "The tree 'broken' cannot be used (4 problems):",
+        "broken.lua:4: The retry 'retry' needs attempts.",
+        "could run 10,010,001 leaves",
+    ),
+    "trees/t04_a_leaf_of_your_own.py": (
+        "grams: 160",
+        "{'the first that fits/eggs/shop.pack': 'ValueError: they break'}",
+        "Perhaps 'shop.pack' was meant.",
+    ),
+    "trees/t05_an_agent_with_your_tree.py": (
+        "pleased: 3 turns, completed\n   Ponds have water, and therefore ducks.",
+        "never pleased: 4 turns, forced to complete: Iteration limit reached (4/4).",
+        "The audit holds.",
+    ),
+    "trees/t06_edit_the_oracle.py": (
+        "3 turns, forced to complete: Another turn was asked for 3 times in a row",
+        "2 turns, completed, with a warning: It asked for the same thing twice.",
+        "It takes: int.",
+        "the good one is still in use: True",
+    ),
+    "trees/t07_read_a_trace.py": (
+        "turn 2: take_turn, accept_answer",
+        "├─ → sequence context_sufficient  [success]\n├─ → sequence partial_answer\n",
+        "per run: turns ≤ 8, model calls ≤ 32, tool calls ≤ 32, tokens ≤ 100,000",
+    ),
 }
 
 
 def run(path: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, timeout=30, cwd=ROOT
+        [sys.executable, "-X", "utf8", "-W", "error", str(path)],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=30,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_every_example_is_listed_here() -> None:
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+    folder = ROOT / "examples"
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")} == set(EXAMPLES)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

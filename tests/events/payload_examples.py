@@ -301,7 +301,7 @@ EXAMPLES: dict[str, Payload] = {
         scope="reader", review_id="review:3", decision=Rejected(by="ana", why="enough"), by="ana"
     ),
     "tree.chosen": TreeChosen(tree="oracle-agent", hash="5f2c", spec='{"name":"oracle-agent"}'),
-    "tree.traced": TreeTraced(turn=1, steps=("0 running", "3 success"), dropped=2),
+    "tree.traced": TreeTraced(turn=1, steps=("0 running", "3 success"), dropped=2, errors=("a/b: OSError",)),
     "query.classified": QueryClassified(query_type="code", confidence=0.8, why="it asks where something is"),
     "model.prompted": PromptSet(turn=0, system="You answer questions.", tools=("search_code", "read_file")),
     "capability.missing": CapabilityMissing(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from oracle_words import ask, need_turn, of, oracle, tree_of
 
 from endstop.errors import TreeError
+from endstop.events.steered import TreeTraced
 from endstop.kernel.budget import Budget
 from endstop.kernel.observation import ToolCalled, ToolFinished, TurnStarted
 from endstop.kernel.outcome import Failed, Forced
@@ -138,6 +139,31 @@ async def test_a_tree_that_does_nothing_is_told_from_one_that_works() -> None:
     done = await ask(oracle(ScriptedModel("Hi."), tree=tree))
     assert isinstance(done.outcome, Failed)
     assert done.outcome.code == "steering_idle"
+
+
+async def test_what_a_leaf_failed_with_stands_in_the_record() -> None:
+    tree = tree_of(
+        """return BT.tree("own", { root = BT.sequence { BT.action("turn.take_turn"),
+             BT.action("test.breaks") } })"""
+    )
+    done = await ask(oracle(ScriptedModel("A."), tree=tree, budget=Budget(turns=2)))
+    told = [one.errors for one in of(done.facts, TreeTraced) if one.errors]
+    assert "the roof is gone" in told[0][0]
+
+
+@LEAVES.action("test.breaks")
+def breaks(_: LeafContext) -> None:
+    """Fails."""
+    raise OSError("the roof is gone")
+
+
+async def test_a_tree_that_halts_its_turn_has_taken_one() -> None:
+    tree = tree_of(
+        """return BT.tree("own", { root = BT.timeout { seconds = 0.02, BT.action("turn.take_turn") } })"""
+    )
+    done = await ask(oracle(ScriptedModel("A.", delay_s=0.2), tree=tree, budget=Budget(turns=2)))
+    assert isinstance(done.outcome, Forced)
+    assert len(of(done.facts, TurnStarted)) == 2
 
 
 @pytest.mark.guarantee("E11")

@@ -245,6 +245,14 @@ async def test_changes_can_be_taken_once_and_tell_of_halts() -> None:
     ]
 
 
+@pytest.mark.guarantee("E6")
+def test_a_node_that_had_ended_when_its_parallel_was_halted_keeps_its_status() -> None:
+    tree = Stage().tree(node("parallel", plays("a", "s"), plays("b", "r")), is_traced=True)
+    tree.tick()
+    tree.halt()
+    assert [one.status for one in tree.trace.nodes] == [None, SUCCESS, None]
+
+
 def test_changes_that_nobody_takes_are_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracing, "MOST_CHANGES", 3)
     tree = Stage().tree(plays("a", "sf"), is_traced=True)

@@ -203,6 +203,7 @@ async def test_closing_ends_in_bounded_time_whatever_a_leaf_does(times: int) -> 
     assert await tree.close() == 0
     assert time.monotonic() - began_s < 1
     assert other_tasks() == set()
+    assert ("stubborn let go" in stage.log) is (times < 3), "force is for those that take no notice at all"
 
 
 async def test_closing_tells_how_much_would_not_end_at_all() -> None:

@@ -122,10 +122,12 @@ def test_a_share_is_closed_also_when_a_leaf_ends_the_tick_by_force() -> None:
     "root",
     [
         node("timeout", waits("a"), seconds=0.03),
+        node("timeout", node("timeout", waits("a"), seconds=0.03), seconds=9),
+        node("timeout", node("timeout", waits("a"), seconds=9), seconds=0.03),
         node("budget", waits("a"), name="part", seconds=0.03),
         node("reactive_selector", node("cooldown", plays("b", "f"), seconds=0.03), waits("a")),
     ],
-    ids=["timeout", "budget", "cooldown"],
+    ids=["timeout", "inner timeout", "outer timeout", "budget", "cooldown"],
 )
 async def test_a_deadline_wakes_the_tree_and_nothing_does_before(root: NodeSpec) -> None:
     tree = real_stage().tree(root)

@@ -161,6 +161,7 @@ class Stage:
             except asyncio.CancelledError:
                 times -= 1
                 if times < 0:
+                    self.log.append(f"{name} let go")
                     raise
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -79,16 +80,18 @@ def remade_oracle(started: RunStarted) -> Agent:
 
 def require_project(project: str | Path) -> Path:
     """The folder of a project, by its whole path."""
-    folder = Path(project).expanduser()
     try:
-        is_folder = folder.is_dir()
-    except OSError:
-        is_folder = False
-    if not is_folder:
+        folder = Path(project).expanduser().resolve()
+        with os.scandir(folder):
+            return folder
+    except (OSError, RuntimeError, ValueError) as error:  # not there, not readable, or no name of a folder
+        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         raise InvalidValueError(
-            "project", str(project), allowed="a folder that is there and can be read", to_do="Name another"
-        )
-    return folder.resolve()
+            "project",
+            str(project),
+            allowed=f"a folder that is there and can be read{why}",
+            to_do="Name another: --project FOLDER",
+        ) from None
 
 
 def _steering(folder: Path, tree: TreeSpec | str, fallback: str, config: Config) -> TreeSteering:

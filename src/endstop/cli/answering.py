@@ -115,17 +115,7 @@ async def _followed(app: App, asked: Asked) -> StoredRun | None:
 
 def _folder(given: str | None) -> Path:
     """The project that is meant: the current folder, where none is named."""
-    try:
-        folder = require_project(given or ".")
-        with os.scandir(folder):
-            return folder
-    except OSError as error:
-        raise InvalidValueError(
-            "project",
-            given or "the current folder",
-            allowed=f"a folder that is there and can be read ({error.strerror})",
-            to_do="Name another: --project FOLDER",
-        ) from None
+    return require_project(given or ".")
 
 
 async def _budget(app: App, asked: Asked) -> Budget:

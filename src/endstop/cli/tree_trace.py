@@ -49,6 +49,8 @@ def tell_trace(output: Output, run_id: str, facts: Sequence[Fact], *, shows_all:
             output.say(f"  {line}")
         if one.dropped:
             output.say(f"  … {count(one.dropped, 'step')} more, too many to keep", style="dim")
+        for error in one.errors:
+            output.say(f"  failed: {one_line(error, 200)}", style="yellow")
 
 
 def chosen_tree(run_id: str, facts: Sequence[Fact]) -> TreeSpec:
@@ -88,7 +90,12 @@ def _by_turn(traced: Sequence[TreeTraced]) -> list[TreeTraced]:
         turns[key] = (
             one
             if before is None
-            else replace(before, steps=before.steps + one.steps, dropped=before.dropped + one.dropped)
+            else replace(
+                before,
+                steps=before.steps + one.steps,
+                dropped=before.dropped + one.dropped,
+                errors=before.errors + one.errors,
+            )
         )
     return list(turns.values())
 
@@ -130,5 +137,6 @@ def _json(traced: TreeTraced) -> dict[str, object]:
         "turn": traced.turn + 1,
         "scope": traced.scope,
         "dropped": traced.dropped,
+        "errors": list(traced.errors),
         "steps": [{"index": index, "status": status} for index, status in _steps(traced)],
     }

@@ -26,6 +26,8 @@ class TreeTraced:
     steps: tuple[str, ...]
     dropped: int = 0
     """So many steps were too many to keep."""
+    errors: tuple[str, ...] = ()
+    """What leaves failed with, for whoever wrote the tree: ``"oracle/turns/ask: OSError: …"``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -145,8 +145,8 @@ class Driver:
         turns.end()
         if turns.question_to_user is not None:
             return await self._awaiting(max(turns.taken - 1, 0))
-        if turns.reply is not None and turns.taken > before:
-            return self._failed_turn(turns.reply)
+        if turns.taken > before:
+            return None if turns.reply is None else self._failed_turn(turns.reply)
         if isinstance(turns.verdict(), Stop) or self.is_to_leave:
             return None
         return self._failed("steering_idle", _IDLE)

@@ -28,6 +28,8 @@ MOST_IDLE_S = 300.0
 _MOST_STEPS = 500
 """So many steps of a tree are kept per note."""
 
+_MOST_ERRORS = 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeSteering:
@@ -132,6 +134,8 @@ class _Trace:
         self._taken = turns.taken
         self._steps: list[str] = []
         self._dropped = 0
+        self._errors: dict[str, str] = {}
+        """What was told already, by the path of the node."""
 
     def look(self) -> None:
         """Take what has changed. When a turn is over, it is written."""
@@ -146,6 +150,8 @@ class _Trace:
             self.write()
 
     def write(self) -> None:
+        told = {path: error for path, error in self._tree.errors.items() if self._errors.get(path) != error}
+        self._errors.update(told)
         if self._steps and self._turns.journal.is_open(self._turns.scope):
             self._turns.journal.note(
                 TreeTraced(
@@ -153,6 +159,7 @@ class _Trace:
                     turn=max(self._turns.taken - 1, 0),
                     steps=tuple(self._steps),
                     dropped=self._dropped,
+                    errors=tuple(f"{path}: {error}" for path, error in told.items())[:_MOST_ERRORS],
                 )
             )
         self._taken = self._turns.taken
