@@ -181,7 +181,7 @@ def test_an_input_that_is_no_question_is_refused(home: Path, given: bytes, encod
         (("q", "--tree", "oracle-agnt"), "Perhaps 'oracle-agent' was meant."),
         (("q", "--tree", "./nowhere.lua"), "nowhere.lua: There is no such file."),
         (("q", "--project", "/nowhere/at/all"), "project is '/nowhere/at/all'."),
-        (("q", "--project", __file__), "Allowed: a folder that is there and can be read."),
+        (("q", "--project", __file__), "Allowed: a folder that is there and can be read"),
         (("q", "--continue", "run_nowhere"), "There is no run 'run_nowhere'."),
     ],
 )
