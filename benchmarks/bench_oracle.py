@@ -114,7 +114,7 @@ def loaded_s(text: str) -> float:
     began_s = time.perf_counter()
     tree = checked(read_tree(text, file="agent-turn.lua"), library.get, leaves=LEAVES)
     budget = Budget(turns=30, tokens=200_000, tool_calls_per_turn=10, parallel_tools=3)
-    tree_bound(tree, leaves=LEAVES, counts=counts_of(budget), budget=budget)
+    tree_bound(tree, leaves=LEAVES, counts=counts_of(budget), budget=budget, calls_per_turn=4)
     return time.perf_counter() - began_s
 
 

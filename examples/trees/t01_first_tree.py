@@ -6,15 +6,7 @@ until one fails, a selector until one succeeds: so a selector reads "try this, o
 Run it: python examples/trees/t01_first_tree.py
 """
 
-from types import SimpleNamespace
-from typing import cast
-
-from endstop.tree.draw import draw_text
-from endstop.tree.engine import Tree
-from endstop.tree.leaves import LeafContext, Leaves
-from endstop.tree.lua import read_tree
-from endstop.tree.services import Services
-from endstop.tree.validate import checked
+from endstop.tree import LeafContext, Leaves, Tree, checked, draw_text, read_tree
 
 # The Lua runs once, builds the tree, and is gone. An expression may only look at keys of the blackboard.
 GREETER = """
@@ -41,12 +33,11 @@ def say(leaf: LeafContext, *, words: str) -> None:
 
 
 # Checked: every name in it exists, every key is declared, every loop is bounded. Nothing has run yet.
-spec = checked(read_tree(GREETER, file="greeter.lua"), lambda name: None, leaves=leaves)
+spec = checked(read_tree(GREETER, file="greeter.lua"), leaves=leaves)
 print(draw_text(spec))
 
-# What a tree runs on gives it the time, a model and tools. This one needs nothing but the time.
-clock = SimpleNamespace(now_s=0.0)
-tree = Tree(spec, leaves=leaves, services=cast("Services", clock), counts={})
+# Ticked by hand. A tree that steers an agent is ticked for you.
+tree = Tree(spec, leaves=leaves)
 for hour, is_asleep in ((8, False), (15, False), (8, True)):
     tree.blackboard.set("hour", hour)
     tree.blackboard.set("is_asleep", is_asleep)

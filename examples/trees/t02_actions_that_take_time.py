@@ -10,11 +10,7 @@ import asyncio
 from types import SimpleNamespace
 from typing import cast
 
-from endstop.tree.engine import Tree
-from endstop.tree.leaves import LeafContext, Leaves
-from endstop.tree.lua import read_tree
-from endstop.tree.services import Services
-from endstop.tree.validate import checked
+from endstop.tree import LeafContext, Leaves, Services, Tree, checked, read_tree
 
 BATH = """
 return BT.tree("bath", {
@@ -40,11 +36,11 @@ async def fill(leaf: LeafContext) -> None:
 
 
 clock = SimpleNamespace(now_s=0.0)  # a clock that obeys, so that nobody has to wait for the timeout
-spec = checked(read_tree(BATH, file="bath.lua"), lambda name: None, leaves=leaves)
+spec = checked(read_tree(BATH, file="bath.lua"), leaves=leaves)
 
 
 async def main() -> None:
-    tree = Tree(spec, leaves=leaves, services=cast("Services", clock), counts={})
+    tree = Tree(spec, leaves=leaves, services=cast("Services", clock))
 
     print("left alone")
     print(f"   {tree.tick().value}: {' > '.join(tree.running_path)}")

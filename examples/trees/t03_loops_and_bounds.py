@@ -7,17 +7,10 @@ Run it: python examples/trees/t03_loops_and_bounds.py
 """
 
 import asyncio
-from types import SimpleNamespace
-from typing import cast
 
 from endstop.errors import TreeError
 from endstop.kernel.budget import Budget
-from endstop.tree.bounds import tree_bound
-from endstop.tree.engine import Tree
-from endstop.tree.leaves import LeafContext, Leaves
-from endstop.tree.lua import read_tree
-from endstop.tree.services import Services
-from endstop.tree.validate import checked
+from endstop.tree import LeafContext, Leaves, Tree, checked, read_tree, tree_bound
 
 LETTERS = """
 return BT.tree("letters", {
@@ -51,17 +44,17 @@ def send(leaf: LeafContext, *, to: str) -> bool:
     return len(tries) > 1
 
 
-spec = checked(read_tree(LETTERS, file="letters.lua"), lambda name: None, leaves=leaves)
+spec = checked(read_tree(LETTERS, file="letters.lua"), leaves=leaves)
 
 # 20 people, 3 tries each. "$person" above is what the blackboard holds at that moment.
-bound = tree_bound(spec, leaves=leaves, counts={}, budget=Budget(turns=10))
+bound = tree_bound(spec, leaves=leaves, counts={}, budget=Budget(turns=10), calls_per_turn=1)
 print(f"At most {bound.per_pass.leaf_runs} letters, {bound.per_pass.turns} turns of a model.")
 
 # A loop does one round per tick, so that whoever ticks it can look at its limits in between. run() ticks on.
-tree = Tree(spec, leaves=leaves, services=cast("Services", SimpleNamespace(now_s=0.0)), counts={})
+tree = Tree(spec, leaves=leaves)
 print(asyncio.run(tree.run()).value)
 
 try:
-    checked(read_tree(BROKEN, file="broken.lua"), lambda name: None, leaves=leaves)
+    checked(read_tree(BROKEN, file="broken.lua"), leaves=leaves)
 except TreeError as error:
     print(error)  # error.problems has them one by one

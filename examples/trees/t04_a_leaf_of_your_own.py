@@ -7,16 +7,9 @@ Run it: python examples/trees/t04_a_leaf_of_your_own.py
 """
 
 import asyncio
-from types import SimpleNamespace
-from typing import cast
 
 from endstop.errors import TreeError
-from endstop.tree.engine import Tree
-from endstop.tree.leaves import LeafContext, Leaves
-from endstop.tree.lua import read_tree
-from endstop.tree.services import Services
-from endstop.tree.spec import KeyType, TreeSpec
-from endstop.tree.validate import checked
+from endstop.tree import KeyType, LeafContext, Leaves, Tree, TreeSpec, checked, read_tree
 
 leaves = Leaves()
 
@@ -60,11 +53,10 @@ MISSPELT = SHOPPING.replace("shop.pack", "shop.park").replace("grams =", "gram =
 
 
 def tree_of(lua: str) -> TreeSpec:
-    return checked(read_tree(lua, file="shopping.lua"), lambda name: None, leaves=leaves)
+    return checked(read_tree(lua, file="shopping.lua"), leaves=leaves)
 
 
-services = cast("Services", SimpleNamespace(now_s=0.0))
-tree = Tree(tree_of(SHOPPING), leaves=leaves, services=services, counts={})
+tree = Tree(tree_of(SHOPPING), leaves=leaves)
 print(asyncio.run(tree.run()).value)
 print("   grams:", tree.blackboard.get("grams"))
 print("   went wrong:", dict(tree.errors))

@@ -15,8 +15,7 @@ from endstop.oracle.services import OracleParts
 from endstop.oracle.steering import TreeSteering
 from endstop.ports import ModelRequest
 from endstop.testing import MemoryStore, ScriptedModel
-from endstop.tree.lua import read_tree
-from endstop.tree.validate import checked
+from endstop.tree import checked, read_tree
 
 # llm_call is one whole turn. The loop asks for 10,000 rounds, which nobody will pay for.
 ESSAY = """
@@ -48,7 +47,7 @@ def never_pleased(request: ModelRequest) -> str:
 
 
 steering = TreeSteering(
-    tree=checked(read_tree(ESSAY, file="essay.lua"), lambda name: None, leaves=LEAVES),
+    tree=checked(read_tree(ESSAY, file="essay.lua"), leaves=LEAVES),
     leaves=LEAVES,
     parts=OracleParts(prompts=PromptFiles()),
 )

@@ -18,10 +18,7 @@ from endstop.loop import Retries
 from endstop.oracle.leaves import LEAVES
 from endstop.oracle.steering import counts_of
 from endstop.testing import MemoryStore, ScriptedModel, calls
-from endstop.tree.bounds import tree_bound
-from endstop.tree.draw import draw_text, expanded
-from endstop.tree.spec import from_json
-from endstop.tree.status import RunStatus
+from endstop.tree import RunStatus, draw_text, expanded, from_json, tree_bound
 
 BUDGET = es.Budget(turns=8, tokens=100_000, tool_calls_per_turn=4)
 MODEL = ScriptedModel(

@@ -259,6 +259,13 @@ async def test_without_a_signal_for_three_turns_the_fallback_is_asked() -> None:
 
 
 @pytest.mark.guarantee("C7")
+@pytest.mark.parametrize("kind", ["context_sufficient", "partial_answer", "need_capability", "need_turn"])
+async def test_a_signal_that_is_not_sure_goes_through_the_fallback(kind: str) -> None:
+    done = await ask(oracle(ScriptedModel(f"Perhaps. {signal(kind, 0.1)}", "In pond.py.")))
+    assert of(done.facts, FallbackChosen)[0].turn == 0
+
+
+@pytest.mark.guarantee("C7")
 async def test_escalating_asks_the_user_and_the_answer_lets_it_go_on() -> None:
     store = MemoryStore()
     model = AttentiveModel(
@@ -343,6 +350,8 @@ async def test_a_guard_in_the_tree_halts_a_reply_while_it_streams() -> None:
     first = of(done.facts, AssistantSaid)[0]
     assert first.is_cut_off
     assert 100 < len(first.text) < 400
+    assert of(done.facts, AssistantSaid)[1].text == "Short."
+    assert isinstance(done.outcome, Completed)
 
 
 async def test_sources_of_tools_stand_in_the_record() -> None:

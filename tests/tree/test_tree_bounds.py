@@ -70,10 +70,12 @@ ASK = node("llm_call", prompt="?")
 
 def one_pass(root: NodeSpec, *subtrees: TreeSpec, budget: Budget = AMPLE, **options: Any) -> PassBound:
     whole = tree("main", root, *subtrees)
+    options.setdefault("calls_per_turn", 1)
     return tree_bound(whole, leaves=LEAVES, counts=COUNTS, budget=budget, **options).per_pass
 
 
 def one_run(root: NodeSpec, budget: Budget, **options: Any) -> UpperBound:
+    options.setdefault("calls_per_turn", 1)
     return tree_bound(tree("main", root), leaves=LEAVES, counts=COUNTS, budget=budget, **options).per_run
 
 
@@ -220,7 +222,9 @@ def test_a_run_calls_what_its_replies_ask_for_and_what_the_tree_calls_in_each_pa
 
 def test_a_count_that_nobody_configured_is_taken_at_its_most() -> None:
     whole = tree("main", node("retry", TURN, attempts="max_turns"))
-    assert tree_bound(whole, leaves=LEAVES, counts={}, budget=AMPLE).per_pass.turns == 10_000
+    assert (
+        tree_bound(whole, leaves=LEAVES, counts={}, budget=AMPLE, calls_per_turn=1).per_pass.turns == 10_000
+    )
 
 
 def test_an_action_that_nobody_registered_counts_as_a_leaf() -> None:
@@ -236,7 +240,10 @@ def thousand(child: NodeSpec) -> NodeSpec:
 def test_more_leaves_in_a_pass_than_can_be_reckoned_with_are_refused() -> None:
     fits = tree("main", thousand(thousand(check())))
     assert bound_problems(fits, leaves=LEAVES) == ()
-    assert tree_bound(fits, leaves=LEAVES, counts=COUNTS, budget=AMPLE).per_pass.leaf_runs == MOST_LEAF_RUNS
+    assert (
+        tree_bound(fits, leaves=LEAVES, counts=COUNTS, budget=AMPLE, calls_per_turn=1).per_pass.leaf_runs
+        == MOST_LEAF_RUNS
+    )
     too_many = tree("main", thousand(thousand(node("sequence", check(), check()))))
     (problem,) = bound_problems(too_many, leaves=LEAVES)
     assert problem.what == (
@@ -245,7 +252,7 @@ def test_more_leaves_in_a_pass_than_can_be_reckoned_with_are_refused() -> None:
     )
     assert problem.file == "main.lua"
     with pytest.raises(UnboundedError, match="2,000,000 leaves"):
-        tree_bound(too_many, leaves=LEAVES, counts=COUNTS, budget=AMPLE)
+        tree_bound(too_many, leaves=LEAVES, counts=COUNTS, budget=AMPLE, calls_per_turn=1)
 
 
 def test_at_load_the_greatest_counts_are_assumed() -> None:
@@ -441,7 +448,7 @@ def test_no_run_of_a_tree_runs_more_leaves_than_its_bound(root: NodeSpec, chance
     leaves.condition("chance.ask")(answer)
     keys = (KeySpec(name="items", type=KeyType.LIST, default=[1, 2, 3, 4, 5, 6]), KeySpec(name="item"))
     whole = tree("main", root, keys=keys)
-    bound = tree_bound(whole, leaves=leaves, counts=COUNTS, budget=AMPLE).per_pass.leaf_runs
+    bound = tree_bound(whole, leaves=leaves, counts=COUNTS, budget=AMPLE, calls_per_turn=1).per_pass.leaf_runs
     running = Tree(whole, leaves=leaves, services=StageServices(), counts=COUNTS)
     while running.tick() is RunStatus.RUNNING:
         assert len(ran) <= bound

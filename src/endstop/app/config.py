@@ -20,6 +20,8 @@ class Config:
     database_url: str
     model: str = DEFAULT_MODEL
     user: str = "me"
+    fallback: str = "heuristics"
+    """What chooses how to go on with an agent that does not say how it stands: this, or ``bert`` (C7)."""
 
     @property
     def cache(self) -> Path:
@@ -28,7 +30,7 @@ class Config:
 
 
 def read_config(environ: Mapping[str, str] | None = None) -> Config:
-    """The configuration, from ENDSTOP_HOME, ENDSTOP_DATABASE_URL, ENDSTOP_MODEL and ENDSTOP_USER."""
+    """The configuration, from ENDSTOP_HOME, _DATABASE_URL, _MODEL, _USER and _FALLBACK."""
     environ = os.environ if environ is None else environ
     home = _home(environ)
     return Config(
@@ -36,6 +38,7 @@ def read_config(environ: Mapping[str, str] | None = None) -> Config:
         database_url=environ.get("ENDSTOP_DATABASE_URL") or f"sqlite:///{(home / 'endstop.db').absolute()}",
         model=environ.get("ENDSTOP_MODEL") or DEFAULT_MODEL,
         user=environ.get("ENDSTOP_USER") or "me",
+        fallback=environ.get("ENDSTOP_FALLBACK") or "heuristics",
     )
 
 

@@ -44,7 +44,6 @@ def make_oracle(
     model: Model | str | None = None,
     budget: Budget | None = None,
     tree: TreeSpec | str = ORACLE_TREE,
-    fallback: str = HEURISTICS,
     on_limit: str = "finish",
     config: Config | None = None,
 ) -> Agent:
@@ -59,7 +58,7 @@ def make_oracle(
         config=AgentConfig(budget=_warned(oracle_config().settings.budget() if budget is None else budget)),
         on_limit=OnLimit(on_limit),
     )
-    return replace(made, steering=_steering(folder, tree, fallback, config))
+    return replace(made, steering=_steering(folder, tree, config))
 
 
 def remade_oracle(started: RunStarted) -> Agent:
@@ -74,7 +73,7 @@ def remade_oracle(started: RunStarted) -> Agent:
         policy=started.policy,
         on_limit=OnLimit(started.on_limit),
         max_output_tokens=started.max_output_tokens or DEFAULT_MAX_OUTPUT_TOKENS,
-        steering=_steering(folder, ORACLE_TREE, HEURISTICS, config),
+        steering=_steering(folder, ORACLE_TREE, config),
     )
 
 
@@ -94,15 +93,15 @@ def require_project(project: str | Path) -> Path:
         ) from None
 
 
-def _steering(folder: Path, tree: TreeSpec | str, fallback: str, config: Config) -> TreeSteering:
+def _steering(folder: Path, tree: TreeSpec | str, config: Config) -> TreeSteering:
     own_prompts = config.home / "prompts"
     return TreeSteering(
         tree=tree_library(config).get(tree) if isinstance(tree, str) else tree,
         leaves=LEAVES,
         parts=OracleParts(
             prompts=PromptFiles(own_prompts if own_prompts.is_dir() else None),
-            choose=make_chooser(fallback),
-            chooser_takes_time=fallback != HEURISTICS,
+            choose=make_chooser(config.fallback),
+            chooser_takes_time=config.fallback != HEURISTICS,
             project=folder.name,
         ),
     )

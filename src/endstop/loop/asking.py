@@ -100,8 +100,8 @@ class Asking:
 
     @property
     def chars_so_far(self) -> int:
-        """How much text of the latest reply has come."""
-        return 0 if self._reading is None else self._reading.chars
+        """How much text has come of the reply that is streaming; 0 when none is."""
+        return 0 if self._under_way is None or self._reading is None else self._reading.chars
 
     async def ask(self, turn: int, agreed: CallTerms, *, system: str, tools: tuple[ToolSpec, ...]) -> Reply:
         """Make the call, again if it fails in a way that may pass, and record what came of it.

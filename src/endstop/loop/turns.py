@@ -173,7 +173,7 @@ class Turns:
 
     @property
     def chars_so_far(self) -> int:
-        """How much text of the reply has come that is streaming now, or came last."""
+        """How much text has come of the reply that is streaming now; 0 when none is."""
         return self._asking.chars_so_far
 
     @property

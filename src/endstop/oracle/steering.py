@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from endstop.errors import TreeError
 from endstop.events.steered import TreeChosen, TreeTraced
 from endstop.kernel.budget import Budget
 from endstop.loop.turns import Turns
+from endstop.oracle.leaves import LEAVES
+from endstop.oracle.prompting import PromptFiles
 from endstop.oracle.services import OracleParts, OracleServices
 from endstop.tree.engine import Tree
 from endstop.tree.kinds import MOST_TIMES
@@ -36,8 +38,8 @@ class TreeSteering:
     """Steers runs by a tree. One value serves any number of runs."""
 
     tree: TreeSpec
-    leaves: Leaves
-    parts: OracleParts
+    leaves: Leaves = LEAVES
+    parts: OracleParts = field(default_factory=lambda: OracleParts(prompts=PromptFiles()))
     on_status: Callable[[Tree], None] | None = None
     """Shown the tree after each tick, for whoever draws it live. Must not wait."""
 

@@ -71,7 +71,7 @@ class TreeBound:
 
 
 def tree_bound(
-    tree: TreeSpec, *, leaves: Leaves, counts: Mapping[str, int], budget: Budget, calls_per_turn: int = 1
+    tree: TreeSpec, *, leaves: Leaves, counts: Mapping[str, int], budget: Budget, calls_per_turn: int
 ) -> TreeBound:
     """What this tree can use at most under this budget. ``counts`` gives the named counts their numbers."""
     one = _one_pass(tree, leaves, counts)

@@ -25,7 +25,7 @@ from endstop.tree.building import Builder
 from endstop.tree.keys import keys_of
 from endstop.tree.leaves import Leaves
 from endstop.tree.node import RUNNING, Pulse
-from endstop.tree.services import Services
+from endstop.tree.services import Alone, Services
 from endstop.tree.spec import TreeSpec
 from endstop.tree.status import RunStatus
 from endstop.tree.tasks import Tasks
@@ -40,11 +40,16 @@ class Tree:
         spec: TreeSpec,
         *,
         leaves: Leaves,
-        services: Services,
-        counts: Mapping[str, int],
+        services: Services | None = None,
+        counts: Mapping[str, int] | None = None,
         blackboard: Blackboard | None = None,
         is_traced: bool = False,
     ) -> None:
+        """Without ``services`` a tree has a clock, and neither a model nor tools.
+
+        ``counts`` gives the numbers that stand behind names such as ``"max_turns"``.
+        """
+        services = Alone() if services is None else services
         self.spec = spec
         self.blackboard = Blackboard(keys_of(spec, leaves)) if blackboard is None else blackboard
         self.status: RunStatus | None = None
@@ -57,7 +62,7 @@ class Tree:
             spec,
             leaves=leaves,
             services=services,
-            counts=counts,
+            counts={} if counts is None else counts,
             pulse=self._pulse,
             tasks=self._tasks,
             trace=self.trace if is_traced else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from endstop.errors import InvalidValueError
+from endstop.tree.kinds import CONFIGURED_COUNTS
 from endstop.tree.spec import NodeSpec, PlainValue
 
 
@@ -21,6 +22,8 @@ class Given:
     def count(self, name: str) -> int:
         """A whole number, or the configured one that is named."""
         value = self.node.parameters.get(name)
+        if isinstance(value, str) and value in CONFIGURED_COUNTS and value not in self._counts:
+            raise self.wrong(name, f"a number behind that name: counts={{{value!r}: 30}}")
         if isinstance(value, str) and value in self._counts:
             value = self._counts[value]
         if type(value) is not int or value < 1:

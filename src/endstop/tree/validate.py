@@ -31,15 +31,22 @@ _KEY_TYPES: Mapping[str, frozenset[KeyType]] = {
 """The types that a key must have for what is done with it."""
 
 
+def _nothing_found(_: str) -> TreeSpec | None:
+    return None
+
+
 def checked(
     tree: TreeSpec,
-    find: Find,
+    find: Find = _nothing_found,
     *,
     leaves: Leaves,
     tools: Collection[str] | None = None,
     names: Collection[str] = (),
 ) -> TreeSpec:
-    """The tree with all it refers to, ready to run; ``TreeError`` with every problem if it cannot be."""
+    """The tree with all it refers to, ready to run; ``TreeError`` with every problem if it cannot be.
+
+    ``find`` gives the trees that it may refer to, by their names.
+    """
     whole, problems = resolved(tree, find, names=names)
     found = dict.fromkeys(
         (
@@ -49,7 +56,7 @@ def checked(
         )
     )
     if found:
-        raise refused(tree.name, found)
+        raise refused(tree.name, sorted(found, key=lambda one: (one.file, one.line or 0)))
     return whole
 
 

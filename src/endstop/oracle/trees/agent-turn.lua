@@ -57,16 +57,16 @@ local route = BT.selector("route", {
     BT.always_succeed { fallback },
   }),
   BT.sequence("need_turn", { BT.condition("signals.wants_another_turn") }),
-  on("context_sufficient", BT.action("answer.accept_answer")),
-  on("partial_answer", BT.action("answer.accept_answer")),
-  on("delegation_recommended", BT.action("delegation.delegate")),
-  on("need_capability", BT.action("capability.record_gap"), BT.action("answer.accept_answer")),
   -- Many models say nothing of themselves: a reply that calls no tool is their answer.
   BT.sequence("plain answer", {
     BT.inverter { BT.condition("signals.has_signal") },
     BT.action("answer.accept_answer"),
   }),
   fallback,
+  on("context_sufficient", BT.action("answer.accept_answer")),
+  on("partial_answer", BT.action("answer.accept_answer")),
+  on("delegation_recommended", BT.action("delegation.delegate")),
+  on("need_capability", BT.action("capability.record_gap"), BT.action("answer.accept_answer")),
   BT.action("answer.accept_answer"),
 })
 

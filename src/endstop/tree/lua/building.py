@@ -177,6 +177,8 @@ def _completed(kind: Kind, words: str, parameters: dict[str, PlainValue]) -> dic
     if kind.one_of and not any(name in parameters for name in kind.one_of):
         takes = Takes.CONDITION if _DOTTED.match(words) else Takes.EXPRESSION
         lacking += [one.name for one in kind.parameters if one.name in kind.one_of and one.takes is takes]
+    if not parameters and kind.parameter("prompt") is not None:
+        lacking = ["prompt"]  # a model call with nothing but a text: that is what the model is told
     return _ordered({**parameters, lacking[0]: words}) if len(lacking) == 1 else parameters
 
 
