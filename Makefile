@@ -67,6 +67,9 @@ fuzz: setup ## the properties with new cases, and many more of them (some minute
 bench: setup bench-detectors ## cost per turn beside other frameworks (sets them up; many minutes), import time, parser
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_loop.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_kernel.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_tree.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_oracle.py
+	$(BIN)/python benchmarks/bench_queries.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_guard.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_import.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_signal_parser.py
@@ -77,10 +80,12 @@ bench-detectors: setup ## detectors on a labelled corpus: make bench-detectors C
 docs: setup ## write the generated pages anew
 	$(BIN)/python scripts/guarantees.py
 	$(BIN)/python scripts/help_pages.py
+	$(BIN)/python scripts/node_pages.py
 
 docs-check: setup ## the generated pages are as they would be written
 	$(BIN)/python scripts/guarantees.py --check
 	$(BIN)/python scripts/help_pages.py --check
+	$(BIN)/python scripts/node_pages.py --check
 
 format: setup ## format the code
 	$(BIN)/ruff format .
