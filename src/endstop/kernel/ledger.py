@@ -121,7 +121,7 @@ class Ledger:
         held = self.held(name, reservation)
         if reservation.startswith(_SCOPE) and reservation.removeprefix(_SCOPE) in self.children(name):
             raise LedgerError(f"{reservation!r} is held for an open scope", to_do="Close the scope instead")
-        if not used.is_within(held):
+        if used is not held and not used.is_within(held):
             raise OverReservationError(
                 f"{_listed(used)} used, but only {_listed(held)} reserved in {reservation!r}",
                 allowed="at most what was reserved; the reservation is still open",
@@ -138,14 +138,14 @@ class Ledger:
 
     def held(self, name: str, reservation: str) -> Amounts:
         """What an open reservation still holds."""
-        try:
-            return self.account(name).holds[reservation]
-        except KeyError:
+        held = self.account(name).holds.get(reservation)
+        if held is None:
             raise UnknownReservationError(
                 f"There is no open reservation {reservation!r} in {name!r}",
                 allowed=", ".join(self.account(name).holds) or "none is open",
                 to_do="A reservation is settled once; reserve again before the next call",
-            ) from None
+            )
+        return held
 
     def grant(self, name: str, grant: Grant) -> Ledger:
         """Add to the limits of an account. A scope is granted only what its parent has left."""

@@ -6,7 +6,7 @@ turn, and nobody looks at the ledger between them; once somebody does, it is clo
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from endstop.kernel.account import Account
 from endstop.kernel.budget import Budget, Grant
@@ -40,7 +40,8 @@ class OpenLedger(Ledger):
         return self.closed().close(name)
 
     def _to_write(self) -> dict[str, Account]:
-        return cast("dict[str, Account]", self.accounts)
+        accounts: Any = self.accounts
+        return accounts
 
     def _written(self, accounts: dict[str, Account]) -> Ledger:  # noqa: ARG002 - they are its own
         return self
