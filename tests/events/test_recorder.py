@@ -141,6 +141,7 @@ IMPOSSIBLE: list[Observation] = [
     ContextMeasured(at_s=9, tokens=-1),
     BudgetGranted(at_s=9, grant=Grant(turns=10**6, by="ada", why="why not")),
     AssistantSaid(at_s=9, scope="nowhere", turn=0, text="?"),
+    CancelRequested(at_s=9, scope="nowhere", by="ada"),
     AssistantSaid(at_s=1, turn=0, text="too late"),
     ScopeOpened(at_s=9, scope="part", parent="nowhere", budget=Budget(turns=1)),
     ScopeEnded(at_s=9, outcome=Completed(answer="")),

@@ -54,7 +54,7 @@ class Journal:
         conversation_id: str | None = None,
     ) -> None:
         self.recorder = recorder
-        self.bus = Bus() if bus is None else bus
+        self._bus = bus
         self.listener = listener
         self._monotonic_s = clock.monotonic_s
         self._unix_s = clock.unix_s
@@ -69,7 +69,16 @@ class Journal:
         self._handed: deque[asyncio.Future[None]] = deque()
         """Appends that were handed over, and not looked at since."""
         self._failure: StoreError | None = None
-        recorder.sink = self.bus.publish
+        if bus is not None:
+            recorder.sink = bus.publish
+
+    @property
+    def bus(self) -> Bus:
+        """Where whoever wants to can hear of each fact. Nothing is published before somebody asks for it."""
+        if self._bus is None:
+            self._bus = Bus()
+            self.recorder.sink = self._bus.publish
+        return self._bus
 
     @property
     def run_id(self) -> str:
@@ -88,8 +97,9 @@ class Journal:
     def save_from(self, seq: int) -> None:
         """Hand the store also what was recorded before this journal was opened, from this fact on."""
         self._handed_to = seq
-        for fact in self.recorder.facts[seq:]:
-            self.bus.publish(fact)
+        if self._bus is not None:
+            for fact in self.recorder.facts[seq:]:
+                self._bus.publish(fact)
 
     def enter(self, observation: Observation) -> Noticed:
         return self.recorder.observe(observation, time=self._unix_s())
