@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from endstop.kernel.account import Account
+from endstop.kernel.amounts import NOTHING, Amounts
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.ledger import Ledger, close_accounts
+from endstop.kernel.ledger import Ledger, close_accounts, enter
 
 
 class OpenLedger(Ledger):
@@ -39,11 +39,19 @@ class OpenLedger(Ledger):
     def close(self, name: str) -> Ledger:
         return self.closed().close(name)
 
-    def _to_write(self) -> dict[str, Account]:
+    def _enter(
+        self,
+        name: str,
+        reservation: str | None = None,
+        held: Amounts | None = None,
+        *,
+        reserve: Amounts = NOTHING,
+        release: Amounts = NOTHING,
+        settle: Amounts = NOTHING,
+        overrun: Amounts = NOTHING,
+    ) -> Ledger:
         accounts: Any = self.accounts
-        return accounts
-
-    def _written(self, accounts: dict[str, Account]) -> Ledger:  # noqa: ARG002 - they are its own
+        enter(accounts, name, reservation, held, reserve, release, settle, overrun)
         return self
 
 
