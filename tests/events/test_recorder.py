@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from payload_examples import EXAMPLES, OUT_OF_TURNS, STUCK
@@ -21,12 +22,12 @@ from recorded_runs import (
     work,
 )
 
-from endstop.errors import ClosedAccountError, ObservationError
+from endstop.errors import ClosedAccountError, EndstopError, ObservationError
 from endstop.events.audit import audit
 from endstop.events.facts import Fact, HintGiven, ReviewDecided, ReviewRequested, RunStarted, Thought
 from endstop.events.recorder import Recorder, replay
 from endstop.kernel.amounts import Amounts
-from endstop.kernel.budget import Budget
+from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
     AgentFinished,
@@ -36,6 +37,8 @@ from endstop.kernel.observation import (
     CallSettled,
     CallStatus,
     CancelRequested,
+    ContextMeasured,
+    Observation,
     RunEnded,
     RunPaused,
     ScopeEnded,
@@ -125,6 +128,58 @@ def test_what_cannot_have_happened_is_refused_and_leaves_no_fact() -> None:
         observed(recorder, said_by_user(4.0))
     assert recorder.facts == facts
     assert recorder.state is state
+
+
+IMPOSSIBLE: list[Observation] = [
+    TurnStarted(at_s=9, turn=7),
+    TurnEnded(at_s=9, turn=7),
+    CallReserved(at_s=9, turn=0, reservation="turn:9", amounts=Amounts()),
+    CallReserved(at_s=9, turn=0, reservation="call:9", amounts=Amounts(turns=10**6)),
+    CallSettled(at_s=9, turn=0, reservation="call:unknown"),
+    CallSettled(at_s=9, turn=0, reservation="call:0", input_tokens=-1),
+    CallSettled(at_s=9, turn=0, reservation="call:0", cost_usd=Decimal("NaN")),
+    ContextMeasured(at_s=9, tokens=-1),
+    BudgetGranted(at_s=9, grant=Grant(turns=10**6, by="ada", why="why not")),
+    AssistantSaid(at_s=9, scope="nowhere", turn=0, text="?"),
+    CancelRequested(at_s=9, scope="nowhere", by="ada"),
+    AssistantSaid(at_s=1, turn=0, text="too late"),
+    ScopeOpened(at_s=9, scope="part", parent="nowhere", budget=Budget(turns=1)),
+    ScopeEnded(at_s=9, outcome=Completed(answer="")),
+]
+
+
+@pytest.mark.parametrize("impossible", IMPOSSIBLE, ids=lambda one: type(one).__name__)
+def test_what_is_refused_in_the_middle_of_a_turn_changes_nothing(impossible: Observation) -> None:
+    begun = (
+        TurnStarted(at_s=5, turn=0),
+        CallReserved(at_s=5, turn=0, reservation="call:0", amounts=Amounts(tokens=5, model_calls=1)),
+    )
+    recorder, untroubled = observed(new_recorder(), *begun), observed(new_recorder(), *begun)
+    with pytest.raises(EndstopError):
+        observed(recorder, impossible)
+    settled = CallSettled(at_s=9, turn=0, reservation="call:0", input_tokens=3, cost_usd=Decimal(0))
+    for each in (recorder, untroubled):
+        observed(each, settled, TurnEnded(at_s=9, turn=0))
+    assert recorder.state == untroubled.state
+    assert recorder.facts == untroubled.facts
+
+
+def test_a_state_that_was_asked_for_stays_as_it_is_when_the_run_goes_on() -> None:
+    recorder = observed(new_recorder(), TurnStarted(at_s=5, turn=0))
+    state = recorder.state
+    before = repr(state)
+    reserved = CallReserved(at_s=6, turn=0, reservation="call:0", amounts=Amounts(tokens=5))
+    observed(recorder, reserved, TurnEnded(at_s=7, turn=0))
+    assert repr(state) == before
+    assert recorder.state != state
+    assert recorder.state is recorder.state is recorder.live
+
+
+def test_what_is_looked_up_in_the_live_state_is_always_the_latest() -> None:
+    recorder = observed(new_recorder(), TurnStarted(at_s=5, turn=0))
+    live = recorder.live
+    observed(recorder, TurnEnded(at_s=7, turn=0))
+    assert (live.now_s, live.ledger.account("run").settled.turns) == (7, 1)
 
 
 @pytest.mark.guarantee("H1")

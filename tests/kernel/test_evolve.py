@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from endstop.errors import InvalidValueError
 from endstop.kernel.amounts import Amounts
 from endstop.kernel.budget import Budget
-from endstop.kernel.evolve import draft, draft_class, evolve, quick
+from endstop.kernel.evolve import draft, draft_class, evolve, maker, quick
 from endstop.kernel.ledger import Account
 
 ACCOUNT = Account(id="run", budget=Budget(turns=3), holds={"call": Amounts(tokens=1)})
@@ -146,6 +147,26 @@ def test_a_quick_class_refuses_what_the_plain_one_refuses(
     for kind in (Quick, Plain):
         with pytest.raises(TypeError):
             kind(*places, **names)
+
+
+@pytest.mark.parametrize(("places", "names"), GIVEN)
+def test_a_maker_makes_what_its_class_makes(places: tuple[Any, ...], names: dict[str, Any]) -> None:
+    made = maker(Quick)(*places, **names)
+    assert made == Quick(*places, **names)
+    assert type(made) is Quick
+    with pytest.raises(FrozenInstanceError):
+        made.kind = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(("places", "names"), REFUSED)
+def test_a_maker_refuses_what_its_class_refuses(places: tuple[Any, ...], names: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        maker(Quick)(*places, **names)
+
+
+def test_a_maker_checks_what_its_class_checks() -> None:
+    with pytest.raises(InvalidValueError, match=r"^tokens is -1"):
+        maker(Amounts)(tokens=-1)
 
 
 def test_a_quick_class_is_called_like_the_plain_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from loop_words import agent, of, run, words_of
 
-from endstop.errors import ModelBrokeOffError, ModelOverloadedError, PriceUnknownError
+from endstop.errors import InvalidValueError, ModelBrokeOffError, ModelOverloadedError, PriceUnknownError
 from endstop.events.facts import UsageDisputed
 from endstop.kernel.amounts import Amounts
 from endstop.kernel.budget import Budget
@@ -221,6 +221,12 @@ async def test_two_calls_at_once_cannot_both_take_the_last_tokens() -> None:
 def terms(ledger: Ledger, **changed: Any) -> CallTerms | LimitKind:
     asked: dict[str, Any] = {"input_tokens": 100, "output_cap": 1_000, "closing": None}
     return call_terms(ledger, "run", cost_of=lambda sent, said: Decimal(0), **{**asked, **changed})
+
+
+@pytest.mark.parametrize("count", [-2_000, 0.5, 10**16])
+def test_a_count_of_tokens_that_cannot_be_is_refused(count: Any) -> None:
+    with pytest.raises(InvalidValueError, match=r"^tokens is .*a whole number from 0"):
+        terms(Ledger.open(Budget(turns=3)), input_tokens=count)
 
 
 @pytest.mark.guarantee("A6")

@@ -24,7 +24,8 @@ from endstop.kernel.decision import DefaultDecisionTree
 from endstop.kernel.governor import Governor
 from endstop.kernel.ledger import ROOT, scope_hold
 from endstop.kernel.limits import plus
-from endstop.kernel.observation import RunEnded
+from endstop.kernel.observation import Observation, RunEnded
+from endstop.kernel.state import GovernorState
 from endstop.kernel.views import may_warn, meters
 from endstop.testing import FakeClock
 
@@ -42,6 +43,16 @@ class Thorough(DefaultDecisionTree):
 
     def should_continue(self, state: AgentState) -> tuple[bool, str]:
         return super().should_continue(state)
+
+
+def state_by_values(recorder: Recorder) -> GovernorState:
+    """The state that the governor's pure function leads to. A recorder writes its own in place."""
+    governor = Governor(recorder.started.config, detectors=recorder.governor.detectors)
+    state = governor.start()
+    for fact in recorder.facts:
+        if isinstance(fact.payload, Observation):
+            state, _ = governor.observe(state, fact.payload)
+    return state
 
 
 class RunMachine(RuleBasedStateMachine):
@@ -236,7 +247,7 @@ class RunMachine(RuleBasedStateMachine):
             return
         again = replay(self.guard.facts)
         assert again.facts == self.recorder.facts
-        assert again.state == self.recorder.state
+        assert again.state == self.recorder.state == state_by_values(self.recorder)
         for scope in (ROOT, *self.recorder.state.scopes):
             at_s = self.recorder.state.now_s
             if self.guard.outcome is None:

@@ -60,13 +60,14 @@ class Amounts:
             return self
         if self is NOTHING:
             return other
+        total = _AmountsDraft()  # as ``_sound`` makes it: these two are the most frequent of all
+        total.turns = self.turns + other.turns
+        total.model_calls = self.model_calls + other.model_calls
+        total.tokens = self.tokens + other.tokens
         cost = self.cost_usd
-        return _sound(
-            self.turns + other.turns,
-            self.model_calls + other.model_calls,
-            self.tokens + other.tokens,
-            cost if other.cost_usd is _NO_MONEY else cost + other.cost_usd,
-        )
+        total.cost_usd = cost if other.cost_usd is _NO_MONEY else cost + other.cost_usd
+        total.__class__ = Amounts
+        return total
 
     def minus(self, other: Amounts) -> Amounts:
         """The difference, and nothing below zero."""
@@ -74,12 +75,14 @@ class Amounts:
             return self
         if other is self:
             return NOTHING  # most reservations are given back whole, with none beside them
-        return _sound(
-            self.turns - other.turns if self.turns > other.turns else 0,
-            self.model_calls - other.model_calls if self.model_calls > other.model_calls else 0,
-            self.tokens - other.tokens if self.tokens > other.tokens else 0,
-            self.cost_usd - other.cost_usd if self.cost_usd >= other.cost_usd else _NO_MONEY,
-        )
+        rest = _AmountsDraft()
+        rest.turns = self.turns - other.turns if self.turns > other.turns else 0
+        rest.model_calls = self.model_calls - other.model_calls if self.model_calls > other.model_calls else 0
+        rest.tokens = self.tokens - other.tokens if self.tokens > other.tokens else 0
+        cost = self.cost_usd
+        rest.cost_usd = cost - other.cost_usd if cost >= other.cost_usd else _NO_MONEY
+        rest.__class__ = Amounts
+        return rest
 
     def is_within(self, other: Amounts) -> bool:
         """Whether there is at least as much in ``other``, kind by kind."""

@@ -104,14 +104,13 @@ def _compiled(kind: type, draft: type) -> dict[str, Any]:
         *([" _made.__post_init__()"] if has_post_init else []),
         " return _made",
         "def __draft__(self):",
-        " copy = _new(_draft)",
-        *(f" copy.{field.name} = self.{field.name}" for field in own),
-        " return copy",
+        " _copy = _draft()",
+        *(f" _copy.{field.name} = self.{field.name}" for field in own),
+        " return _copy",
     ]
     names: dict[str, Any] = {
         "_kind": kind,
         "_draft": draft,
-        "_new": object.__new__,
         "_set_class": object.__dict__["__class__"].__set__,
         "_plain_init": kind.__init__,
         "_FACTORY": _FACTORY,

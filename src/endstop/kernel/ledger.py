@@ -121,7 +121,7 @@ class Ledger:
         held = self.held(name, reservation)
         if reservation.startswith(_SCOPE) and reservation.removeprefix(_SCOPE) in self.children(name):
             raise LedgerError(f"{reservation!r} is held for an open scope", to_do="Close the scope instead")
-        if not used.is_within(held):
+        if used is not held and not used.is_within(held):
             raise OverReservationError(
                 f"{_listed(used)} used, but only {_listed(held)} reserved in {reservation!r}",
                 allowed="at most what was reserved; the reservation is still open",
@@ -138,14 +138,14 @@ class Ledger:
 
     def held(self, name: str, reservation: str) -> Amounts:
         """What an open reservation still holds."""
-        try:
-            return self.account(name).holds[reservation]
-        except KeyError:
+        held = self.account(name).holds.get(reservation)
+        if held is None:
             raise UnknownReservationError(
                 f"There is no open reservation {reservation!r} in {name!r}",
                 allowed=", ".join(self.account(name).holds) or "none is open",
                 to_do="A reservation is settled once; reserve again before the next call",
-            ) from None
+            )
+        return held
 
     def grant(self, name: str, grant: Grant) -> Ledger:
         """Add to the limits of an account. A scope is granted only what its parent has left."""
@@ -258,47 +258,55 @@ class Ledger:
         overrun: Amounts = NOTHING,
     ) -> Ledger:
         """One entry, in every account that bears it. The reservation it belongs to is held in ``name``, at
-        ``held`` from now on; None: it is open no longer.
-
-        A kind stops rising at the account it was carved for: its ancestors hold the carve already.
-        """
-        accounts = self._to_write()
-        kinds: tuple[LimitKind, ...] = SPENT_KINDS
-        account = _opened(accounts, name)
-        if held is not None:
-            account.holds[reservation] = held
-        elif reservation is not None:
-            del account.holds[reservation]
-        while True:
-            if reserve is not NOTHING:
-                account.reserved = account.reserved.plus(reserve)
-            if release is not NOTHING:
-                account.reserved = account.reserved.minus(release)
-            if settle is not NOTHING:
-                account.settled = account.settled.plus(settle)
-            if overrun is not NOTHING:
-                account.overrun = account.overrun.plus(overrun)
-            if account.parent is None:
-                break
-            kinds = tuple(kind for kind in kinds if kind not in account.budget.limits)
-            if not kinds:
-                break
-            reserve, release = reserve.only(kinds), release.only(kinds)
-            settle, overrun = settle.only(kinds), overrun.only(kinds)
-            account = _opened(accounts, account.parent)
-        return self._written(accounts)
-
-    def _to_write(self) -> dict[str, Account]:
-        """The accounts as they can be written to: here, a copy."""
-        return dict(self.accounts)
-
-    def _written(self, accounts: dict[str, Account]) -> Ledger:
-        """The ledger after an entry."""
+        ``held`` from now on; None: it is open no longer."""
+        accounts = dict(self.accounts)
+        enter(accounts, name, reservation, held, reserve, release, settle, overrun)
         close_accounts(accounts)
         return Ledger(accounts)
 
     def _with_account(self, changed: Account) -> Ledger:
         return Ledger({**self.accounts, changed.id: changed})
+
+
+def enter(
+    accounts: dict[str, Account],
+    name: str,
+    reservation: str | None,
+    held: Amounts | None,
+    reserve: Amounts,
+    release: Amounts,
+    settle: Amounts,
+    overrun: Amounts,
+) -> None:
+    """Make an entry in accounts that are the caller's own to write to.
+
+    A kind stops rising at the account it was carved for: its ancestors hold the carve already.
+    """
+    kinds: tuple[LimitKind, ...] = SPENT_KINDS
+    account: Any = accounts[name]
+    if account.__class__ is Account:
+        account = _opened(accounts, name)
+    if held is not None:
+        account.holds[reservation] = held
+    elif reservation is not None:
+        del account.holds[reservation]
+    while True:
+        if reserve is not NOTHING:
+            account.reserved = account.reserved.plus(reserve)
+        if release is not NOTHING:
+            account.reserved = account.reserved.minus(release)
+        if settle is not NOTHING:
+            account.settled = account.settled.plus(settle)
+        if overrun is not NOTHING:
+            account.overrun = account.overrun.plus(overrun)
+        if account.parent is None:
+            return
+        kinds = tuple(kind for kind in kinds if kind not in account.budget.limits)
+        if not kinds:
+            return
+        reserve, release = reserve.only(kinds), release.only(kinds)
+        settle, overrun = settle.only(kinds), overrun.only(kinds)
+        account = _opened(accounts, account.parent)
 
 
 def _opened(accounts: dict[str, Account], name: str) -> Any:

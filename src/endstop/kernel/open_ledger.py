@@ -6,11 +6,11 @@ turn, and nobody looks at the ledger between them; once somebody does, it is clo
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-from endstop.kernel.account import Account
+from endstop.kernel.amounts import NOTHING, Amounts
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.ledger import Ledger, close_accounts
+from endstop.kernel.ledger import Ledger, close_accounts, enter
 
 
 class OpenLedger(Ledger):
@@ -39,10 +39,19 @@ class OpenLedger(Ledger):
     def close(self, name: str) -> Ledger:
         return self.closed().close(name)
 
-    def _to_write(self) -> dict[str, Account]:
-        return cast("dict[str, Account]", self.accounts)
-
-    def _written(self, accounts: dict[str, Account]) -> Ledger:  # noqa: ARG002 - they are its own
+    def _enter(
+        self,
+        name: str,
+        reservation: str | None = None,
+        held: Amounts | None = None,
+        *,
+        reserve: Amounts = NOTHING,
+        release: Amounts = NOTHING,
+        settle: Amounts = NOTHING,
+        overrun: Amounts = NOTHING,
+    ) -> Ledger:
+        accounts: Any = self.accounts
+        enter(accounts, name, reservation, held, reserve, release, settle, overrun)
         return self
 
 

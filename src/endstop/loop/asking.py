@@ -227,7 +227,7 @@ class Asking:
         if failure is not None and not reading.has_begun:
             return Reply(failure=failure)
         parsed = parse_reply(reading.text)
-        at_s = self._journal.now_s
+        at_s = self._journal.recorder.live.now_s  # when the call was settled, a moment ago
         for payload in reply_payloads(
             parsed, at_s=at_s, scope=self._scope, turn=turn, is_cut_off=not is_whole
         ):

@@ -54,7 +54,7 @@ class Journal:
         conversation_id: str | None = None,
     ) -> None:
         self.recorder = recorder
-        self.bus = Bus() if bus is None else bus
+        self._bus = bus
         self.listener = listener
         self._watchers: list[Callable[[], None]] = []
         self._monotonic_s = clock.monotonic_s
@@ -70,7 +70,15 @@ class Journal:
         self._handed: deque[asyncio.Future[None]] = deque()
         """Appends that were handed over, and not looked at since."""
         self._failure: StoreError | None = None
-        recorder.sink = self.bus.publish
+        self._tell_others()
+
+    @property
+    def bus(self) -> Bus:
+        """Where whoever wants to can hear of each fact. Nothing is published before somebody asks for it."""
+        if self._bus is None:
+            self._bus = Bus()
+            self._tell_others()
+        return self._bus
 
     @property
     def run_id(self) -> str:
@@ -89,21 +97,29 @@ class Journal:
     def save_from(self, seq: int) -> None:
         """Hand the store also what was recorded before this journal was opened, from this fact on."""
         self._handed_to = seq
-        for fact in self.recorder.facts[seq:]:
-            self.bus.publish(fact)
+        if self._bus is not None:
+            for fact in self.recorder.facts[seq:]:
+                self._bus.publish(fact)
 
     def watch(self, watcher: Callable[[], None]) -> None:
         """Tell ``watcher`` of everything that is recorded. It must not wait, and must not raise."""
         self._watchers.append(watcher)
-        self.recorder.sink = self._published
+        self._tell_others()
 
     def unwatch(self, watcher: Callable[[], None]) -> None:
         self._watchers.remove(watcher)
-        if not self._watchers:
-            self.recorder.sink = self.bus.publish
+        self._tell_others()
 
-    def _published(self, fact: Fact) -> None:
-        self.bus.publish(fact)
+    def _tell_others(self) -> None:
+        """Have the recorder tell those who want to hear of facts, at no cost where nobody does."""
+        if self._watchers:
+            self.recorder.sink = self._told
+        else:
+            self.recorder.sink = None if self._bus is None else self._bus.publish
+
+    def _told(self, fact: Fact) -> None:
+        if self._bus is not None:
+            self._bus.publish(fact)
         for watcher in self._watchers:
             watcher()
 

@@ -25,10 +25,13 @@ class ParsedReply:
 
 
 _parsed = maker(ParsedReply)
+_NOTHING_SAID = ParsedReply(text="", signal=None, extra=(), malformed=(), extra_count=0, malformed_count=0)
 
 
 def parse_reply(text: str) -> ParsedReply:
     """Take a whole reply apart. The same as streaming it, in one chunk."""
+    if not text:
+        return _NOTHING_SAID
     if "<" not in text:
         return _parsed(text=text, signal=None, extra=(), malformed=(), extra_count=0, malformed_count=0)
     stream = SignalStream()

@@ -1,6 +1,9 @@
 """Tool calls in the order in which the model asked for them, however they finish."""
 
-from endstop.kernel.detectors.actions import NO_OPEN_CALLS, OpenCalls, shortened
+from dataclasses import replace
+
+from endstop.kernel.detectors.actions import NO_OPEN_CALLS, Action, OpenCalls, shortened
+from endstop.kernel.finding import Evidence
 from endstop.kernel.observation import CallStatus, Observation, ToolFinished, TurnStarted, tool_called
 from endstop.testing import ObservationScript, call
 
@@ -27,6 +30,18 @@ def test_calls_that_finish_in_another_order_are_taken_as_they_were_asked_for() -
     asked = actions_of(ObservationScript().turn(*calls).observations)
     turned = actions_of(ObservationScript().turn(*calls, answered_in=(2, 0, 1)).observations)
     assert turned == asked == ["a({})", "b({})", "c({})"]
+
+
+def test_an_action_tells_a_detector_what_it_needs_to_know() -> None:
+    answered = Action(finished=replace(finished("1"), is_waiting=True), what="late()")
+    assert (answered.is_waiting, answered.identity, answered.seen.what) == (True, "k", "late()")
+    _, (made,) = NO_OPEN_CALLS.after(finished("1"))
+    assert made == Action(finished=finished("1"), what="late(…)")
+    assert (made.is_waiting, made.identity, made.seen) == (
+        False,
+        "k",
+        Evidence(turn=0, call="1", what="late(…)"),
+    )
 
 
 def test_an_answer_nobody_asked_for_counts_at_once() -> None:

@@ -46,9 +46,10 @@ class Cycles:
 
     def observe(self, seen: Seen) -> tuple[Cycles, Finding | None]:
         if isinstance(seen, Action):
-            if seen.is_waiting:
+            finished = seen.finished
+            if finished.is_waiting:
                 return Cycles(thresholds=self.thresholds), None
-            identity = seen.identity
+            identity = seen.identity if finished.is_cursor else finished.key
             return (self, None) if identity is None else self._with(identity, seen)
         if isinstance(seen, UserSaid) and self.recent:
             return Cycles(thresholds=self.thresholds), None

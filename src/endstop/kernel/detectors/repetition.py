@@ -39,9 +39,10 @@ class RepeatedCalls:
         return self, None
 
     def _acted(self, action: Action) -> tuple[RepeatedCalls, Finding | None]:
-        if action.is_waiting:
+        finished = action.finished
+        if finished.is_waiting:
             return RepeatedCalls(thresholds=self.thresholds), None
-        identity = action.identity
+        identity = action.identity if finished.is_cursor else finished.key
         if identity is None:
             return self, None
         row = self.row.after(identity, action.seen)

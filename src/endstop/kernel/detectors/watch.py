@@ -16,7 +16,7 @@ from endstop.kernel.detectors.actions import CALL_CONCERNS, NO_OPEN_CALLS, OpenC
 from endstop.kernel.detectors.breaker import CircuitBreaker
 from endstop.kernel.evolve import draft, quick
 from endstop.kernel.finding import Finding, Pattern
-from endstop.kernel.observation import Observation
+from endstop.kernel.observation import Observation, ToolCalled, ToolFinished
 
 
 @runtime_checkable
@@ -67,15 +67,17 @@ class Watch:
 
     def after(self, observation: Observation) -> tuple[Watch, tuple[Finding, ...]]:
         """The watch after an observation, and what was found in it."""
-        places = self.places[type(observation)]
+        kind = type(observation)
+        places = self.places[kind]
         if places is None:
             return self, ()
-        open_calls, actions = self.open_calls.after(observation)
-        watch = self
-        if open_calls is not self.open_calls:
-            watch = draft(self)
-            watch.open_calls = open_calls
-            watch.__class__ = Watch
+        watch, actions = self, ()
+        if self.open_calls is not NO_OPEN_CALLS or kind is ToolCalled or kind is ToolFinished:
+            open_calls, actions = self.open_calls.after(observation)
+            if open_calls is not self.open_calls:
+                watch = draft(self)
+                watch.open_calls = open_calls
+                watch.__class__ = Watch
         if not places and not actions:
             return watch, ()
         found: list[Finding] = []
