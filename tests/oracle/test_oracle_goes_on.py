@@ -133,6 +133,27 @@ async def test_a_changed_copy_of_a_tree_changes_what_the_next_run_does(config: C
 
 
 @pytest.mark.guarantee("E5")
+def test_a_copy_that_breaks_while_the_process_runs_keeps_the_last_good_tree(
+    config: Config, pond: Path
+) -> None:
+    own = config.home / "trees"
+    own.mkdir()
+    good = (
+        tree_library(config)
+        .source("agent-turn")
+        .replace('"failed", "run.has_failed"', '"broke", "run.has_failed"')
+    )
+    (own / "agent-turn.lua").write_text(good)
+    first = tree_library(config).get("oracle-agent")
+    (own / "agent-turn.lua").write_text(good + "\nthis is no Lua")
+    make_oracle(pond, config=config)
+    assert tree_library(config).get("oracle-agent").hash == first.hash
+    trouble = tree_library(config).trouble("oracle-agent")
+    assert trouble is not None
+    assert "agent-turn.lua" in str(trouble)
+
+
+@pytest.mark.guarantee("E5")
 def test_a_broken_copy_is_refused_with_its_file_and_line(config: Config, pond: Path) -> None:
     own = config.home / "trees"
     own.mkdir()

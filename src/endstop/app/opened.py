@@ -11,7 +11,7 @@ from endstop.app.config import Config, read_config, require_folder
 from endstop.app.oracle_config import oracle_config
 from endstop.guard.clock import SystemClock
 from endstop.kernel.settings import AgentSettings
-from endstop.ports import Store
+from endstop.ports import WholeStore
 from endstop.runner import Runner
 from endstop.store import open_store
 
@@ -21,7 +21,7 @@ class App:
     """Endstop with its parts chosen."""
 
     config: Config
-    store: Store
+    store: WholeStore
     runner: Runner
 
     @property

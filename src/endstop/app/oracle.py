@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from endstop.app.config import Config, read_config
@@ -33,8 +34,15 @@ _OUR_TREES = Path(__file__).parent.parent / "oracle" / "trees"
 
 
 def tree_library(config: Config | None = None) -> TreeLibrary:
-    """The trees there are: ours, and in front of them those in ``trees`` of the home folder."""
-    home = (read_config() if config is None else config).home
+    """The trees there are: ours, and in front of them those in ``trees`` of the home folder.
+
+    One library serves a whole process, so that a file that is broken while it runs keeps its last good tree.
+    """
+    return _library((read_config() if config is None else config).home)
+
+
+@cache
+def _library(home: Path) -> TreeLibrary:
     return TreeLibrary((_OUR_TREES, home / "trees"), check=_checked)
 
 
