@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from endstop.cli.asides import Asides
-from endstop.cli.live import JsonView, View
+from endstop.cli.live import JsonView, View, drawn_live
 from endstop.cli.meters import drawn_meters
 from endstop.cli.output import Output
 from endstop.cli.progress import Progress, Step
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from endstop.kernel.limits import Meter
 
-_DRAWN_PER_SECOND = 6
 _DEEDS_DRAWN = 5
 _DEEDS_KEPT = 12
 _DRAWN_CHARS = 3_000
@@ -79,8 +78,6 @@ class TerminalAnswerView:
     """
 
     def __init__(self, output: Output, title: str, progress: Progress) -> None:
-        from rich.live import Live
-
         self._output = output
         self._title = title
         self._progress = progress
@@ -88,15 +85,7 @@ class TerminalAnswerView:
         self._turn = -1
         self._text = ""
         self._thought = ""
-        self._live = Live(
-            console=output.console,
-            refresh_per_second=_DRAWN_PER_SECOND,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-            get_renderable=self._drawing,
-        )
-        self._live.start()
+        self._live = drawn_live(output, self._drawing)
 
     def begin(self) -> None:
         """The title is drawn with the rest."""

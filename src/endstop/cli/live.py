@@ -18,6 +18,7 @@ from endstop.runner import Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.live import Live
 
 _DRAWN_PER_SECOND = 10
 _STEPS_DRAWN = 3
@@ -158,6 +159,22 @@ class PlainView:
             self._output.say(f"  … and {self._lines - self._most_lines:,} more lines like these")
 
 
+def drawn_live(output: Output, drawing: Callable[[], RenderableType]) -> Live:
+    """Draw something over and over in the same place, until it is stopped."""
+    from rich.live import Live
+
+    live = Live(
+        console=output.console,
+        refresh_per_second=_DRAWN_PER_SECOND,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+        get_renderable=drawing,
+    )
+    live.start()
+    return live
+
+
 class TerminalView:
     """The last steps, the text as it comes and the budget, drawn over and over in the same place.
 
@@ -165,23 +182,13 @@ class TerminalView:
     """
 
     def __init__(self, output: Output, title: Title, progress: Progress) -> None:
-        from rich.live import Live
-
         self._title = title
         self._progress = progress
         self._columns = lambda: output.console.width
         self._steps: tuple[Step, ...] = ()
         self._tail = ""
         self._turn = -1
-        self._live = Live(
-            console=output.console,
-            refresh_per_second=_DRAWN_PER_SECOND,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-            get_renderable=self._drawing,
-        )
-        self._live.start()
+        self._live = drawn_live(output, self._drawing)
 
     def begin(self) -> None:
         """The title is drawn with the rest."""
