@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from hypothesis import given, settings
@@ -14,10 +14,19 @@ from oracle_words import ask, need_turn, of, oracle, tree_of
 from endstop.errors import TreeError
 from endstop.events.steered import TreeTraced
 from endstop.kernel.budget import Budget
-from endstop.kernel.observation import ToolCalled, ToolFinished, TurnStarted
+from endstop.kernel.observation import (
+    AssistantSaid,
+    CallReserved,
+    CallSettled,
+    ToolCalled,
+    ToolFinished,
+    TurnEnded,
+    TurnStarted,
+)
 from endstop.kernel.outcome import Failed, Forced
 from endstop.oracle.leaves import LEAVES
 from endstop.oracle.steering import GRACE_S
+from endstop.ports import Model, ModelRequest, Piece
 from endstop.testing import ScriptedModel, calls, echo_tool
 from endstop.tree.leaves import LeafContext
 from endstop.tree.spec import NodeSpec, TreeSpec
@@ -110,9 +119,11 @@ REPLIES = st.lists(
 
 
 @pytest.mark.guarantee("E11", "A14")
-@given(root=TREES, replies=REPLIES, turns=st.integers(1, 5))
+@given(root=TREES, replies=REPLIES, turns=st.integers(1, 5), is_slow=st.booleans())
 @settings(deadline=None, max_examples=150)
-def test_no_tree_makes_a_run_exceed_its_budget(root: NodeSpec, replies: list[object], turns: int) -> None:
+def test_no_tree_makes_a_run_exceed_its_budget(
+    root: NodeSpec, replies: list[object], turns: int, is_slow: bool
+) -> None:
     keys = NodeSpec(kind="sequence", name="all", children=(_leaf("action", "state.reset_state"), root))
     try:
         tree = checked(TreeSpec(name="any", root=keys), lambda _: None, leaves=LEAVES)
@@ -120,7 +131,8 @@ def test_no_tree_makes_a_run_exceed_its_budget(root: NodeSpec, replies: list[obj
         reject_unless("bound" in str(refused))
         return
     most = Budget(turns=turns, tokens=30_000, seconds=2, tool_calls_per_turn=3, parallel_tools=2)
-    model = ScriptedModel(*replies)  # pyright: ignore[reportArgumentType]
+    scripted = ScriptedModel(*replies, piece_chars=3)  # pyright: ignore[reportArgumentType]
+    model: Model = _Slow(scripted) if is_slow else scripted
     began_s = time.monotonic()
     done = asyncio.run(ask(oracle(model, echo_tool(), budget=most, tree=tree)))  # which audits it
     assert time.monotonic() - began_s < 2 + 5
@@ -164,6 +176,45 @@ async def test_a_tree_that_halts_its_turn_has_taken_one() -> None:
     done = await ask(oracle(ScriptedModel("A.", delay_s=0.2), tree=tree, budget=Budget(turns=2)))
     assert isinstance(done.outcome, Forced)
     assert len(of(done.facts, TurnStarted)) == 2
+
+
+@pytest.mark.guarantee("E1", "H5")
+@pytest.mark.parametrize(
+    "after", ["turn.end_turn", "turn.take_turn", "budget.force_completion", "run.emit_done"]
+)
+async def test_what_is_done_right_after_a_reply_was_halted_finds_it_settled(after: str) -> None:
+    tree = tree_of(
+        f"""return BT.tree("own", {{
+             root = BT.repeat_until {{ max = 20, expression = "is_done", BT.selector {{
+               BT.reactive_sequence {{
+                 BT.inverter {{ BT.condition("reply.is_longer_than", {{ args = {{ chars = 40 }} }}) }},
+               BT.action("turn.take_turn") }},
+             BT.action("{after}"), BT.action("run.leave_loop") }} }} }})"""
+    )
+    words = " ".join(f"word {number}" for number in range(200))
+    model = _Slow(ScriptedModel(words, piece_chars=8))
+    done = await ask(oracle(model, tree=tree, budget=Budget(turns=3, tokens=100_000, seconds=20)))
+    said = of(done.facts, AssistantSaid)
+    assert said
+    assert all(one.is_cut_off and len(one.text) > 40 for one in said[:1])
+    assert len(of(done.facts, CallReserved)) == len(of(done.facts, CallSettled))
+    order = [type(fact.payload) for fact in done.facts if getattr(fact.payload, "turn", None) == 0]
+    assert order.index(CallSettled) < order.index(AssistantSaid) < order.index(TurnEnded)
+
+
+class _Slow:
+    """A model whose pieces come a moment apart."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self._model = model
+        self.name = model.name
+        self.count = model.count
+        self.cost_usd = model.cost_usd
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        async for piece in self._model.stream(request):
+            await asyncio.sleep(0.001)
+            yield piece
 
 
 @pytest.mark.guarantee("E11")

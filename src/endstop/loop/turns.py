@@ -305,6 +305,9 @@ class Turns:
         turn = self._turn
         if turn is None or not self.journal.is_open(self.scope):
             return
+        if self.is_busy:  # with a step that was halted, and has not found out yet
+            self.salvage(CallStatus.CANCELLED, _HALTED)
+            return
         self._refuse("Not run: the turn ended first.")
         self._turn = None
         self.journal.enter(_turn_ended(at_s=self.journal.now_s, scope=self.scope, turn=turn))
