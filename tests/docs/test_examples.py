@@ -67,7 +67,7 @@ EXAMPLES = {
         "the good one is still in use: True",
     ),
     "trees/t07_read_a_trace.py": (
-        "turn 2: take_turn, accept_answer",
+        "strip_signal_from_response, accept_answer, end_turn\nturn 2: save_conversation, emit_sources",
         "├─ → sequence context_sufficient  [success]\n├─ → sequence partial_answer\n",
         "per run: turns ≤ 8, model calls ≤ 32, tool calls ≤ 32, tokens ≤ 100,000",
     ),

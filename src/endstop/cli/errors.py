@@ -8,6 +8,7 @@ from typing import Any
 
 from endstop.cli.texts import clean
 from endstop.errors import (
+    AccessError,
     EndstopError,
     GrantRefusedError,
     InvalidValueError,
@@ -17,6 +18,8 @@ from endstop.errors import (
     UnboundedError,
     UnknownModelError,
     UnknownRunError,
+    UnknownTokenError,
+    UnknownUserError,
     cause,
 )
 
@@ -33,6 +36,9 @@ _REFUSED = (
     GrantRefusedError,
     PriceUnknownError,
     TreeError,
+    AccessError,
+    UnknownUserError,
+    UnknownTokenError,
 )
 """What was asked cannot be done as it was asked, and nothing was done."""
 

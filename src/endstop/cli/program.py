@@ -23,9 +23,12 @@ from endstop.cli.output import ReaderGone
 from endstop.cli.resume import resume
 from endstop.cli.review import review
 from endstop.cli.runs import runs
+from endstop.cli.serve import serve
 from endstop.cli.settings import settings
 from endstop.cli.show import show
+from endstop.cli.tokens import tokens
 from endstop.cli.tree import tree
+from endstop.cli.users import users
 from endstop.errors import EndstopError
 
 BROKEN_PIPE = 141
@@ -36,6 +39,7 @@ INTERRUPTED = 130
 
 _COMMANDS: dict[Callable[..., None] | typer.Typer, str] = {
     ask: "Ask about a project: an answer, with its sources.",
+    serve: "Serve the page and the API, to you by a link.",
     demo: "Watch agents that try to run for ever being stopped.",
     runs: "List runs, newest first, and how they ended.",
     show: "Show one run: budget, timeline, answer, sources.",
@@ -48,6 +52,8 @@ _COMMANDS: dict[Callable[..., None] | typer.Typer, str] = {
     tree: "See, check and change the trees that steer agents.",
     doctor: "Say what is configured, what is missing, what to do.",
     settings: "See and change what agents may use by default.",
+    users: "See and change who may use a server of yours.",
+    tokens: "Make and revoke tokens, for programs and others.",
 }
 
 
@@ -98,6 +104,7 @@ def _endstop(  # pyright: ignore[reportUnusedFunction] - typer calls it
     \b
     Start here:
       endstop ask "…"           an answer about the project in this folder, with sources
+      endstop serve --open      the same in your browser
       endstop demo              watch agents that try to run for ever being stopped
       endstop runs              every run, and how it ended
       endstop explain last      why the last run stopped, with evidence

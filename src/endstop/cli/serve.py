@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from endstop.cli.errors import UsageError
 from endstop.cli.options import Json
 from endstop.cli.running import run_async
 
 if TYPE_CHECKING:
     import socket
 
-    from endstop.app import App
     from endstop.cli.output import Output
     from endstop.server.access import Access
     from endstop.server.serving import Door
+
+
+_CUT = 130
+"""Ended by a second Ctrl-C: 128 + SIGINT."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to serve, and what to say of it."""
+
+    project: Path | None
+    model: str | None
+    opens_browser: bool
+    prints_token: bool
+    is_json: bool
 
 
 def serve(
@@ -65,38 +81,43 @@ def serve(
     """
     from endstop.server.serving import Door, require_door
 
-    door = Door(
-        host=host, port=port, allowed_hosts=tuple(allowed_host or ()), is_https=https_proxy
-    )
+    door = Door(host=host, port=port, allowed_hosts=tuple(allowed_host or ()), is_https=https_proxy)
     require_door(door)
-    raise typer.Exit(
-        run_async(
-            _served(door, project=project, model=model, is_opened=is_opened, token=token, is_json=is_json)
+    if token and not door.is_private:
+        raise UsageError(
+            "--token is for a server that only this machine can reach",
+            to_do="Make a token that is kept: endstop tokens create",
         )
+    wanted = Wanted(
+        project=project, model=model, opens_browser=is_opened, prints_token=token, is_json=is_json
     )
+    raise typer.Exit(run_async(_served(door, wanted)))
 
 
-async def _served(
-    door: Door, *, project: Path | None, model: str | None, is_opened: bool, token: bool, is_json: bool
-) -> int:
+async def _served(door: Door, wanted: Wanted) -> int:
     from dataclasses import replace
 
     from endstop.app import open_app, read_config
+    from endstop.app.oracle import require_project
     from endstop.cli.output import Output
     from endstop.server.logs import log_to
+    from endstop.server.server import make_server
     from endstop.server.serving import access_for, listen
     from endstop.server.serving import serve as serve_at
 
+    project = require_project(wanted.project or ".")
     config = read_config()
-    async with open_app(config if model is None else replace(config, model=model)) as app:
-        log_to()
-        listening = listen(door)
-        with listening:
+    async with open_app(config if wanted.model is None else replace(config, model=wanted.model)) as app:
+        with listen(door) as listening:
             access = await access_for(app, door, _port(listening))
-            output = Output(is_json=is_json)
-            asgi = _made(app, access, project)
+            # On their own machine, people can read any folder anyway. Others get to see this one.
+            only = () if door.is_private else (project,)
+            asgi = make_server(app, access, project=str(project), allowed_projects=only)
+            output = Output(is_json=wanted.is_json)
+            log_to()
 
             async def stop(seconds: float) -> None:
+                access.is_closing = True
                 await app.runner.shutdown(seconds=seconds)
                 asgi.state.context.hub.close()
 
@@ -104,25 +125,19 @@ async def _served(
                 asgi,
                 listening,
                 on_stop=stop,
-                on_ready=lambda: _tell(output, door, access, listening, opens=is_opened, token=token),
+                on_ready=lambda: _tell(output, door, access, listening, wanted),
                 on_stopping=lambda: output.say("Ending after the turns under way. Ctrl-C again: at once."),
             )
-    return 0 if is_in_peace else 130
+    return 0 if is_in_peace else _CUT
 
 
-def _made(app: App, access: Access, project: Path | None):
-    raise NotImplementedError
-
-
-def _tell(
-    output: Output, door: Door, access: Access, listening: socket.socket, *, opens: bool, token: bool
-) -> None:
+def _tell(output: Output, door: Door, access: Access, listening: socket.socket, wanted: Wanted) -> None:
     """Say where it is, and how to come in."""
     port = _port(listening)
     shown = f"[{door.host}]" if ":" in door.host.strip("[]") else door.host
     address = f"http://{shown}:{port}"
     link = access.one_time_link(port, host=door.host.strip("[]")) if access.owner is not None else None
-    secret = access.program_token() if token and access.owner is not None else None
+    secret = access.program_token() if wanted.prints_token else None
     if output.is_json:
         output.json_line({"address": address, "link": link, "token": secret, "user": access.owner})
     else:
@@ -137,7 +152,7 @@ def _tell(
             output.say("For programs, while it runs: Authorization: Bearer and this token:")
             output.say(secret)
         output.say("End it with Ctrl-C.")
-    if opens:
+    if wanted.opens_browser:
         _open(link or address)
 
 

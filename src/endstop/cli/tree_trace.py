@@ -38,8 +38,6 @@ def tell_trace(output: Output, run_id: str, facts: Sequence[Fact], *, shows_all:
         return
     for line in draw_text(tree, statuses=_last_statuses(traced)).splitlines():
         output.say(line, is_cut=True)
-    output.say()
-    output.say("A node that stands as it did before is not told again.", style="dim")
     places = list(expanded(tree))
     for one in _by_turn(traced):
         output.say()
@@ -114,8 +112,8 @@ def _deeds(traced: TreeTraced, places: Sequence[Placed], *, shows_all: bool) -> 
 
 
 def _last_statuses(traced: Sequence[TreeTraced]) -> dict[int, RunStatus]:
-    """How each node stood last; one that was halted stands no way at all."""
-    own = [one for one in traced if one.scope == ROOT]
+    """How each node stood in the last turn; one that was halted stands no way at all."""
+    own = _by_turn([one for one in traced if one.scope == ROOT])[-1:]
     last = {index: _STATUSES.get(status) for one in own for index, status in _steps(one)}
     return {index: status for index, status in last.items() if status is not None}
 

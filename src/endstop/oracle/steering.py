@@ -166,3 +166,4 @@ class _Trace:
             )
         self._taken = self._turns.taken
         self._steps, self._dropped = [], 0
+        self._tree.trace.forget()  # each note stands by itself

@@ -73,6 +73,11 @@ class Trace:
         self.lost_changes += len(self._changes) == MOST_CHANGES
         self._changes.append(Change(index=traced.view.index, status=status, at_s=self._now()))
 
+    def forget(self) -> None:
+        """Take all nodes for new: whatever they do next is a change."""
+        for traced in self.nodes:
+            traced.status = None
+
     def take_changes(self) -> tuple[Change, ...]:
         """What has changed since this was last asked, in order."""
         taken = tuple(self._changes)
