@@ -15,7 +15,7 @@ from endstop.tree.leaf_arguments import key_named
 from endstop.tree.leaves import LeafContext
 from endstop.tree.spec import PlainValue
 
-_PLACEHOLDER = re.compile(r"\{(?:(?P<brace>\{)|(?P<key>[A-Za-z_]\w*)\})")
+PLACEHOLDER = re.compile(r"\{(?:(?P<brace>\{)|(?P<key>[A-Za-z_]\w*)\})")
 
 
 def calling(
@@ -48,7 +48,7 @@ def filling(prompt: str, blackboard: Blackboard) -> Callable[[], str]:
         value = blackboard.peek(match["key"])
         return "" if value is None else str(value)
 
-    return lambda: _PLACEHOLDER.sub(filled, prompt)
+    return lambda: PLACEHOLDER.sub(filled, prompt)
 
 
 def _is_fixed(value: PlainValue) -> bool:

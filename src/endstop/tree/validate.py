@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from itertools import islice
 
 from endstop.errors import InvalidValueError, brief
 from endstop.kernel.texts import closest
+from endstop.tree.arguments import PLACEHOLDER
 from endstop.tree.bounds import bound_problems
 from endstop.tree.expression import parse
 from endstop.tree.kinds import KINDS, Kind, Parameter, Takes
@@ -23,7 +23,6 @@ from endstop.tree.spec import KeyType, NodeSpec, PlainValue, TreeSpec
 
 MOST_NAME_CHARS = 100
 
-_PLACEHOLDER = re.compile(r"\{(?:\{|(?P<key>[A-Za-z_]\w*)\})")
 _KEY_TYPES: Mapping[str, frozenset[KeyType]] = {
     "output": frozenset({KeyType.STRING, KeyType.ANY}),
     "items": frozenset({KeyType.LIST, KeyType.ANY}),
@@ -184,7 +183,7 @@ class _NodeCheck:
             case Takes.TEXT if parameter.name == "tool":
                 yield from self._tool(text)
             case Takes.TEXT:
-                for found in _PLACEHOLDER.finditer(text):
+                for found in PLACEHOLDER.finditer(text):
                     if found["key"]:
                         yield from self._key(found["key"], or_else=", or write {{ for a brace")
             case _:
