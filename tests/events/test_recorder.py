@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -26,6 +27,7 @@ from endstop.errors import ClosedAccountError, EndstopError, ObservationError
 from endstop.events.audit import audit
 from endstop.events.facts import Fact, HintGiven, ReviewDecided, ReviewRequested, RunStarted, Thought
 from endstop.events.recorder import Recorder, replay
+from endstop.kernel.agent import AgentConfig
 from endstop.kernel.amounts import Amounts
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.limits import LimitKind
@@ -173,6 +175,28 @@ def test_a_state_that_was_asked_for_stays_as_it_is_when_the_run_goes_on() -> Non
     assert repr(state) == before
     assert recorder.state != state
     assert recorder.state is recorder.state is recorder.live
+
+
+class Curious:
+    """A detector that looks at the run while it is being told of it."""
+
+    def __init__(self) -> None:
+        self.looks: list[Callable[[], object]] = []
+
+    def observe(self, seen: object) -> tuple[Curious, None]:
+        for look in self.looks:
+            look()
+        return self, None
+
+
+def test_a_detector_that_looks_at_the_state_while_it_is_written_does_no_harm() -> None:
+    curious = Curious()
+    started = RunStarted(config=AgentConfig(budget=Budget(turns=3)), detectors=("Curious",))
+    recorder = Recorder(started, run_id=RUN_ID, time=BORN_AT, source="test", detectors=[curious])
+    curious.looks.append(lambda: (recorder.state, recorder.usage(), recorder.verdict(at_s=9)))
+    observed(recorder, *a_turn(0, 1), *a_turn(1, 5))
+    assert recorder.usage().turns == recorder.state.ledger.account("run").settled.turns == 2
+    assert recorder.state == replay(recorder.facts, detectors=[curious]).state
 
 
 def test_what_is_looked_up_in_the_live_state_is_always_the_latest() -> None:

@@ -97,7 +97,11 @@ class Recorder:
         if kind in OF_MORE_SCOPES:
             self.live, noticed = self.governor.observe(self.state, observation)
         elif self._is_open:
-            noticed = self.governor.enter(self.live, observation)
+            self._is_open = False  # somebody else's detector may ask for the state, and must not close it now
+            try:
+                noticed = self.governor.enter(self.live, observation)
+            finally:
+                self._is_open = True
         else:
             state = opened(self.live)
             noticed = self.governor.enter(state, observation)
@@ -164,7 +168,7 @@ class Recorder:
     def usage(self, scope: str = ROOT) -> Usage:
         """What a scope has used, or had used when it ended."""
         final = self._final_usage.get(scope)
-        return self.state.usage(scope) if final is None else final
+        return self.live.usage(scope) if final is None else final
 
     def gathered(self, scope: str = ROOT) -> str | None:
         """All text so far, or None where none was reported."""
