@@ -26,9 +26,11 @@ TERMINATED = 143
 def with_app(work: Callable[[App, Output], Awaitable[int]], *, is_json: bool) -> None:
     """Do the work of a command on the configured database, and leave with the code it returns."""
     from endstop.app import open_app
+    from endstop.app.collector import set_collector
 
     async def opened() -> int:
         async with open_app() as app:
+            set_collector()  # everything is loaded by now
             return await work(app, Output(is_json=is_json))
 
     raise typer.Exit(run_async(opened()))
