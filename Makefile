@@ -9,7 +9,7 @@ CORPUS ?= tests/corpus
 TEST_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check unit coverage fuzz crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve demo test check unit coverage fuzz crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -26,10 +26,10 @@ $(UV):
 
 setup: .venv/.synced ## make the virtual environment
 
-serve: setup ## start the product (today: every way an agent can misbehave, each of them stopped, in this terminal)
-	@echo "Endstop's server comes with a later version. Here is what it is built on: the gallery of adversaries,"
-	@echo "each an agent that would run for ever, run under a budget. (endstop demo; --help tells more)"
-	@echo
+serve: setup ## start the server on this machine, on its embedded defaults; it prints a link and a token
+	@$(BIN)/endstop serve --token
+
+demo: setup ## watch agents that try to run for ever being stopped, in this terminal
 	@$(BIN)/endstop demo
 
 test: check docs-check coverage ## everything that must hold before a change lands

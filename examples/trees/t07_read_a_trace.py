@@ -44,8 +44,8 @@ with TemporaryDirectory() as folder:
 tree = from_json(chosen.spec)
 places = list(expanded(tree))
 
-# Each turn leaves a note: "12 success" says that node 12 came to stand so in it. What follows the last turn is
-# noted apart.
+# Each turn leaves a note: "12 success" says that node 12 came to stand so in it. What follows the last
+# turn is noted apart.
 latest: dict[int, RunStatus | None] = {}
 for note in (fact.payload for fact in facts if isinstance(fact.payload, TreeTraced)):
     deeds: list[str] = []

@@ -35,7 +35,15 @@
     │   ├── RecordTakenError       another process has written to the record: this one must stop
     │   ├── UnknownRunError        there is no such run
     │   ├── UnknownConversationError  there is no such conversation
+    │   ├── UnknownUserError       there is no such user
+    │   ├── UnknownTokenError      there is no such token
     │   └── NewerStoreError        the database was made by a newer version of Endstop
+    ├── AccessError                nobody knows who calls: no token, or none that is good
+    │   └── ForbiddenError         whoever it is, they may not do this from there
+    ├── RequestError               a request to the server cannot be read as it is
+    │   ├── RequestTooLargeError   it has more than the server takes
+    │   └── RequestTooSlowError    it did not come in time
+    ├── TooManyError               too much at once, or in a minute; says when to come again
     ├── RunStateError              the run is not in a state for this (finished, not paused, decided already)
     ├── EscalationError            the handler of a hard limit failed; carries the limit it was for
     └── IterationLimitError        a hard limit was reached: an ending, like end of file, not a failure
@@ -298,10 +306,62 @@ class UnknownConversationError(StoreError):
     code = "unknown_conversation"
 
 
+class UnknownUserError(StoreError):
+    """There is no user of that name."""
+
+    code = "unknown_user"
+
+
+class UnknownTokenError(StoreError):
+    """There is no token of that name."""
+
+    code = "unknown_token"
+
+
 class NewerStoreError(StoreError):
     """The database was made by a newer version of Endstop."""
 
     code = "newer_store"
+
+
+class AccessError(EndstopError):
+    """Nobody knows who calls: no token or cookie was sent, or none that is good (I6)."""
+
+    code = "access_denied"
+
+
+class ForbiddenError(AccessError):
+    """Whoever calls, this may not be done from there: a page of others, a name that is not ours."""
+
+    code = "access_forbidden"
+
+
+class RequestError(EndstopError):
+    """A request to the server cannot be read as it is."""
+
+    code = "bad_request"
+
+
+class RequestTooLargeError(RequestError):
+    """A request has more than the server takes."""
+
+    code = "too_large"
+
+
+class RequestTooSlowError(RequestError):
+    """A request did not come in time."""
+
+    code = "too_slow"
+
+
+class TooManyError(EndstopError):
+    """Too much at once, or in a minute. ``retry_after_s``: when it is worth coming again."""
+
+    code = "too_many"
+
+    def __init__(self, what: str, *, allowed: str = "", to_do: str = "", retry_after_s: float) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(what, allowed=allowed, to_do=to_do)
 
 
 class RunStateError(EndstopError):

@@ -350,14 +350,26 @@ class Store(Protocol):
         user: str | None = None,
         project: str | None = None,
         phases: Iterable[RunPhase] = (),
+        agent: str | None = None,
+        text: str | None = None,
+        ending: str | None = None,
         most: int = 50,
         before: float | None = None,
+        before_run: str | None = None,
     ) -> list[StoredRun]:
-        """Newest first; ``before`` is a ``started_at``, to page on."""
+        """Newest first; ``before`` is a ``started_at``, to page on, and with ``before_run`` no run is left
+        out that started at that very moment. ``text`` is somewhere in the question, in capitals or not;
+        ``ending`` is what the words for its ending begin with."""
         ...
 
-    async def reviews(self, *, run_id: str | None = None, is_open: bool | None = None) -> list[StoredReview]:
-        """Newest first."""
+    async def reviews(
+        self, *, run_id: str | None = None, user: str | None = None, is_open: bool | None = None
+    ) -> list[StoredReview]:
+        """Newest first. ``user``: of the runs of that user."""
+        ...
+
+    async def notices(self, user: str, *, types: Iterable[str], since: float, most: int = 500) -> list[Fact]:
+        """Facts of these types in the runs of a user, oldest first, from a time of day on."""
         ...
 
     async def grants(self, run_id: str) -> list[StoredGrant]: ...
@@ -388,4 +400,98 @@ class Store(Protocol):
 
     async def conversations(self, *, user: str | None = None, most: int = 50) -> list[Conversation]: ...
 
+    async def delete_conversation(self, conversation_id: str) -> None:
+        """Forget a conversation. Its runs and its branches stay; they belong to it no more."""
+        ...
+
     async def close(self) -> None: ...
+
+
+# ── who may come in ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredUser:
+    """Somebody who may have tokens."""
+
+    name: str
+    added_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredToken:
+    """A token of a user. The token itself is nowhere: only what its hash is."""
+
+    id: str
+    user: str
+    name: str
+    """What it is for, in its user's words."""
+    hashed: str
+    created_at: float
+    expires_at: float
+    revoked_at: float | None = None
+    used_at: float | None = None
+    """When it was last used, give or take some minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSession:
+    """A browser that has signed in. What its cookie says is kept as a hash, too."""
+
+    hashed: str
+    user: str
+    token_id: str | None = None
+    """The token it signed in with, whose end is its own; None for whoever started the server."""
+    expires_at: float
+
+
+MOST_SESSIONS = 100
+"""So many sessions of one user are kept: a further one takes the place of another."""
+
+
+class AccessStore(Protocol):
+    """Keeps users, tokens and sessions. No secret ever reaches it: only hashes do."""
+
+    async def add_user(self, user: StoredUser) -> bool:
+        """False if there is one of that name: it stays as it is."""
+        ...
+
+    async def users(self) -> list[StoredUser]:
+        """By name."""
+        ...
+
+    async def remove_user(self, name: str) -> None:
+        """With all tokens and sessions. ``UnknownUserError`` if there is none."""
+        ...
+
+    async def add_token(self, token: StoredToken) -> None:
+        """``UnknownUserError`` if there is no such user."""
+        ...
+
+    async def tokens(self, *, user: str | None = None) -> list[StoredToken]:
+        """Newest first, those that are of no use any more included."""
+        ...
+
+    async def token_of(self, hashed: str) -> StoredToken | None: ...
+
+    async def revoke_token(self, token_id: str, *, at: float) -> StoredToken:
+        """From now on it is of no use. ``UnknownTokenError`` if there is none. Twice changes nothing."""
+        ...
+
+    async def token_used(self, token_id: str, *, at: float) -> None: ...
+
+    async def open_session(self, session: StoredSession, *, at: float) -> None:
+        """Keep a session; those that have expired by now, or are too many, are forgotten."""
+        ...
+
+    async def session_of(self, hashed: str) -> StoredSession | None:
+        """None if it was ended, or the token it rests on was revoked. Whether it has expired, look."""
+        ...
+
+    async def end_session(self, hashed: str) -> None:
+        """Twice does no harm."""
+        ...
+
+
+class WholeStore(Store, AccessStore, Protocol):
+    """Records, and who may see them: what a server asks of a store."""

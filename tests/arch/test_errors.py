@@ -12,6 +12,7 @@ from endstop.errors import (
     InvalidValueError,
     IterationLimitError,
     NotEnoughLeftError,
+    TooManyError,
     brief,
     cause,
 )
@@ -26,6 +27,7 @@ LIMIT = IterationLimitError("coding_56c6", 8, 8)
         EscalationError(LIMIT, ValueError("no")),
         InvalidValueError("turns", -3, allowed="1 or more"),
         NotEnoughLeftError("too much", allowed="less", to_do="ask for less"),
+        TooManyError("too many runs", allowed="8 at once", to_do="Wait", retry_after_s=2.5),
     ],
     ids=lambda error: type(error).__name__,
 )
@@ -34,6 +36,11 @@ def test_an_error_crosses_a_process_with_all_it_says(error: EndstopError) -> Non
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert (again.what, again.allowed, again.to_do) == (error.what, error.allowed, error.to_do)
+
+
+def test_how_long_to_wait_crosses_a_process_too() -> None:
+    error = TooManyError("too many runs", retry_after_s=2.5)
+    assert pickle.loads(pickle.dumps(error)).retry_after_s == 2.5
 
 
 @pytest.mark.guarantee("I7")

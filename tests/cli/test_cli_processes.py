@@ -15,8 +15,8 @@ from cli_program import COMMAND, environment, in_process_of_its_own, line_with, 
 from cli_runs import left_open_by_its_tool
 
 COMMANDS = (
-    *("ask", "demo", "runs", "show", "explain", "resume", "cancel", "review", "audit", "bound", "tree"),
-    *("doctor", "settings"),
+    *("ask", "serve", "demo", "runs", "show", "explain", "resume", "cancel", "review", "audit", "bound"),
+    *("tree", "doctor", "settings", "users", "tokens"),
 )
 
 
@@ -37,7 +37,8 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stderr.split()}
-    assert not loaded & {"sqlalchemy", "alembic", "pydantic_ai", "mcp", "psycopg", "genai_prices", "rich"}
+    heavy = {"sqlalchemy", "alembic", "pydantic_ai", "mcp", "psycopg", "genai_prices", "rich", "fastapi"}
+    assert not loaded & heavy
     assert "endstop.app" not in done.stderr.split()
 
 

@@ -1,4 +1,4 @@
-"""The oracle with a real model in a real server: it reads a real folder, and the tree steers it to an ending."""
+"""The oracle with a real model in a real server: it reads a real folder, and its tree steers it."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from endstop.kernel.observation import AssistantSaid, BudgetGranted, ToolFinishe
 from endstop.kernel.outcome import AwaitingUser, Cancelled, Completed, Forced
 from endstop.kernel.review import RunPhase
 from endstop.loop import Agent
+from endstop.loop.journal import Delta
 from endstop.ports import CancelAsked, Store, StoredRun
 from endstop.runner.owner import Owner, is_worked_on
 from endstop.testing import Runaway, ScriptedModel, calls, echo_tool
@@ -154,8 +155,12 @@ async def test_shutdown_lets_every_run_finish_its_turn_and_leaves_it_open(store:
 async def test_shutdown_cuts_off_what_takes_too_long_and_keeps_what_it_said(store: Store) -> None:
     home = runner(store)
     told = asyncio.Semaphore(0)
-    run_id = await home.start(agent(Hangs(pieces=2)), "Go.", listener=lambda _: told.release())
-    waiting = asyncio.create_task(home.run(agent(Hangs(pieces=2)), "Go.", listener=lambda _: told.release()))
+
+    def listen(_: Delta) -> None:
+        told.release()
+
+    run_id = await home.start(agent(Hangs(pieces=2)), "Go.", listener=listen)
+    waiting = asyncio.create_task(home.run(agent(Hangs(pieces=2)), "Go.", listener=listen))
     for _ in range(4):
         await told.acquire()
     began_s = time.monotonic()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from store_facts import OpenStore
 
-from endstop.ports import Store
+from endstop.ports import Store, WholeStore
 from endstop.store import open_store
 from endstop.testing import MemoryStore
 
@@ -38,9 +38,9 @@ async def open_another(kind: str, request: pytest.FixtureRequest, tmp_path: Path
     """Opens a further store on the same database (or memory), as another process would."""
     in_memory = MemoryStore() if kind == "memory" else None
     url = "" if in_memory is not None else _url(kind, request, tmp_path)
-    opened: list[Store] = []
+    opened: list[WholeStore] = []
 
-    async def open_one() -> Store:
+    async def open_one() -> WholeStore:
         store = await open_store(url, busy_timeout_s=2.0) if in_memory is None else in_memory.another()
         opened.append(store)
         return store

@@ -18,9 +18,9 @@ from endstop.kernel.observation import (
 )
 from endstop.kernel.outcome import Completed
 from endstop.kernel.review import Approved, Review
-from endstop.ports import Store
+from endstop.ports import WholeStore
 
-OpenStore = Callable[[], Awaitable[Store]]
+OpenStore = Callable[[], Awaitable[WholeStore]]
 
 START_TIME = 1_700_000_000.25
 

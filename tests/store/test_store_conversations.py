@@ -99,3 +99,24 @@ async def test_two_processes_that_add_to_a_conversation_at_once_both_do(
     )
     found = await store.conversation(opened.id)
     assert sorted(found.run_ids) == runs
+
+
+async def test_a_conversation_that_is_deleted_leaves_its_runs_and_its_branches(
+    store: Store, open_another: OpenStore
+) -> None:
+    origin = await store.open_conversation(user="ana")
+    kept = await store.open_conversation(user="ana")
+    for number in range(2):
+        await store.append(begun(f"run-{number}"), conversation_id=origin.id)
+    branch = await store.branch_conversation(origin.id, after_run="run-0")
+    await store.delete_conversation(origin.id)
+    other = await open_another()
+    with pytest.raises(UnknownConversationError):
+        await other.conversation(origin.id)
+    with pytest.raises(UnknownConversationError):
+        await other.delete_conversation(origin.id)
+    assert {one.id for one in await other.conversations(user="ana")} == {kept.id, branch.id}
+    left = await other.conversation(branch.id)
+    assert (left.run_ids, left.branch_of) == (("run-0",), None)
+    assert (await other.run("run-1")).conversation_id is None
+    assert len(await other.record("run-1")) == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -260,3 +261,66 @@ async def test_settings_that_are_no_plain_values_are_refused(store: Store, wrong
     with pytest.raises(InvalidValueError, match="settings is"):
         await store.save_settings("ana", wrong)
     assert await store.settings("ana") == {"max_iterations": 10}
+
+
+async def test_runs_are_found_by_agent_by_words_of_the_question_and_by_their_ending(store: Store) -> None:
+    questions = {"run-1": "Where is LOGIN?", "run-2": "100% of _it_!", "run-3": "Where is the cart?"}
+    for run_id, question in questions.items():
+        agent = "coder" if run_id == "run-3" else "oracle"
+        first = replace(started(), question=question, agent=agent)
+        await store.append(facts(run_id, first, *turn(0)))
+    await store.append(facts("run-1", ENDED, first=5))
+
+    async def found(**sought: Any) -> list[str]:
+        return sorted(run.run_id for run in await store.runs(**sought))
+
+    assert await found(text="where is") == ["run-1", "run-3"]
+    assert await found(text="login") == ["run-1"]
+    assert await found(text="0% OF _") == ["run-2"]
+    assert await found(text="%") == ["run-2"]
+    assert await found(text="t_!") == ["run-2"]
+    assert await found(text="nothing") == []
+    assert await found(agent="coder") == ["run-3"]
+    assert await found(ending="completed") == ["run-1"]
+    assert await found(ending="failed") == []
+    assert await found(text="where", agent="oracle", ending="comp") == ["run-1"]
+
+
+async def test_no_run_is_left_out_between_pages_though_many_started_at_once(store: Store) -> None:
+    for number in range(7):
+        await store.append(begun(f"run-{number}", time=START_TIME + number // 4))
+    seen: list[str] = []
+    page = await store.runs(most=2)
+    while page:
+        seen += [run.run_id for run in page]
+        page = await store.runs(most=2, before=page[-1].started_at, before_run=page[-1].run_id)
+    assert seen == [f"run-{number}" for number in reversed(range(7))]
+
+
+async def test_reviews_are_found_by_the_user_whose_run_waits(store: Store) -> None:
+    for run_id, user in (("run-1", "ana"), ("run-2", "bob")):
+        await store.append([*begun(run_id, user=user), *facts(run_id, ASKED, first=5)])
+    assert [one.run_id for one in await store.reviews(user="ana")] == ["run-1"]
+    assert [one.run_id for one in await store.reviews(user="bob", is_open=True)] == ["run-2"]
+    assert await store.reviews(user="bob", is_open=False) == []
+    assert await store.reviews(user="bob", run_id="run-1") == []
+    assert await store.reviews(user="nobody") == []
+
+
+async def test_a_user_is_given_notice_of_what_happened_in_their_runs_since(store: Store) -> None:
+    await store.append([*begun("run-1"), *facts("run-1", ASKED, first=5, time=START_TIME + 10)])
+    await store.append([*begun("run-2"), *facts("run-2", ENDED, first=5, time=START_TIME + 20)])
+    await store.append([*begun("run-3", user="bob"), *facts("run-3", ENDED, first=5, time=START_TIME + 30)])
+    types = ("run.ended", "review.requested")
+
+    async def noticed(user: str, since: float, **options: Any) -> list[tuple[str, str]]:
+        found = await store.notices(user, types=types, since=since, **options)
+        return [(fact.run_id, fact.type) for fact in found]
+
+    both = [("run-1", "review.requested"), ("run-2", "run.ended")]
+    assert await noticed("ana", 0.0) == both
+    assert await noticed("ana", START_TIME + 10) == both
+    assert await noticed("ana", START_TIME + 11) == both[1:]
+    assert await noticed("ana", 0.0, most=1) == both[:1]
+    assert await noticed("bob", 0.0) == [("run-3", "run.ended")]
+    assert await noticed("nobody", 0.0) == []

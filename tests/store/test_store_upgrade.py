@@ -96,7 +96,7 @@ async def test_a_newer_database_is_refused_and_left_untouched(empty_url: str) ->
     await store.append(begun())
     await store.close()
     run_in(empty_url, f"UPDATE {VERSION} SET version_num = '9999'")
-    with pytest.raises(NewerStoreError, match=r"version 9999.*up to 0001.*update this one"):
+    with pytest.raises(NewerStoreError, match=rf"version 9999.*up to {NEWEST_VERSION}.*update this one"):
         await open_store(empty_url)
     state = database_state(empty_url)
     assert (state.is_usable, state.version) == (False, "9999")

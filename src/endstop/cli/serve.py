@@ -102,12 +102,13 @@ async def _served(door: Door, wanted: Wanted) -> int:
     from endstop.cli.output import Output
     from endstop.server.logs import log_to
     from endstop.server.server import make_server
-    from endstop.server.serving import access_for, listen
+    from endstop.server.serving import access_for, listen, require_tokens
     from endstop.server.serving import serve as serve_at
 
     project = require_project(wanted.project or ".")
     config = read_config()
     async with open_app(config if wanted.model is None else replace(config, model=wanted.model)) as app:
+        await require_tokens(app.store, door)  # before anybody can even knock
         with listen(door) as listening:
             access = await access_for(app, door, _port(listening))
             # On their own machine, people can read any folder anyway. Others get to see this one.
@@ -147,13 +148,21 @@ def _tell(output: Output, door: Door, access: Access, listening: socket.socket, 
             output.say(f"Endstop listens at {address}, for whoever has a token.")
         else:
             output.say("Endstop runs. This link lets you in; it works once, within an hour:")
-            output.say(link)
+            _say_whole(output, link)
         if secret is not None:
             output.say("For programs, while it runs: Authorization: Bearer and this token:")
             output.say(secret)
         output.say("End it with Ctrl-C.")
     if wanted.opens_browser:
         _open(link or address)
+
+
+def _say_whole(output: Output, link: str) -> None:
+    """On one line, however narrow the terminal: a link that was folded cannot be followed."""
+    if output.is_terminal:
+        output.console.out(link, highlight=False)
+    else:
+        output.say(link)
 
 
 def _open(link: str) -> None:

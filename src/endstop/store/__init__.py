@@ -14,12 +14,12 @@ from endstop.store.address import parse_address
 from endstop.store.state import DatabaseState, database_state
 
 if TYPE_CHECKING:
-    from endstop.ports import Store
+    from endstop.ports import WholeStore
 
 __all__ = ["DatabaseState", "database_state", "open_store", "parse_address"]
 
 
-async def open_store(url: str, *, busy_timeout_s: float = 5.0) -> Store:
+async def open_store(url: str, *, busy_timeout_s: float = 5.0) -> WholeStore:
     """Open a database, making or updating its tables as needed.
 
     ``sqlite:///runs.db`` (``sqlite:////…`` for a path from the root), ``sqlite://`` for one in memory that

@@ -1,4 +1,4 @@
-"""Conversations: opened, branched, read. Their runs are entered by the appends that begin those runs."""
+"""Conversations: opened, branched, read, deleted. Runs are entered by the appends that begin them."""
 
 from __future__ import annotations
 
@@ -61,6 +61,15 @@ def write_branch(
     shared = origin.run_ids[: origin.run_ids.index(after_run) + 1]
     branch = replace(origin, id=branch_id, created_at=created_at, run_ids=shared, branch_of=origin_id)
     return write_conversation(session, branch)
+
+
+def delete_conversation(session: Session, conversation_id: str) -> None:
+    read_conversation(session, conversation_id)
+    key = (stored(conversation_id),)
+    session.run(f"UPDATE {names.RUNS} SET conversation_id = NULL WHERE conversation_id = ?", key)
+    session.run(f"UPDATE {names.CONVERSATIONS} SET branch_of = NULL WHERE branch_of = ?", key)
+    session.run(f"DELETE FROM {names.CONVERSATION_RUNS} WHERE conversation_id = ?", key)
+    session.run(f"DELETE FROM {names.CONVERSATIONS} WHERE id = ?", key)
 
 
 def _with_runs(session: Session, rows: Sequence[Sequence[Any]]) -> list[Conversation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from typing import cast
 
@@ -28,6 +29,7 @@ NO_LIMIT = 2**62
 VALUES_AT_ONCE = 500
 """The most values in one list of a statement: databases allow only so many."""
 
+_WILD = re.compile("[!%_]")
 _RUNS = f"SELECT {', '.join(RUN_COLUMNS)} FROM {names.RUNS}"
 _REVIEWS = f"SELECT {', '.join(REVIEW_COLUMNS)} FROM {names.REVIEWS}"
 _GRANTS = f"SELECT {', '.join(GRANT_COLUMNS)} FROM {names.GRANTS} WHERE run_id = ? ORDER BY seq"
@@ -64,19 +66,32 @@ def read_runs(
     user: str | None,
     project: str | None,
     phases: Collection[RunPhase],
+    agent: str | None,
+    text: str | None,
+    ending: str | None,
     most: int,
     before: float | None,
+    before_run: str | None,
 ) -> list[StoredRun]:
     conditions: list[str] = []
     values: list[object] = []
-    for column, text in (("user_name", user), ("project", project)):
-        if text is not None:
+    for column, sought in (("user_name", user), ("project", project), ("agent", agent)):
+        if sought is not None:
             conditions.append(f"{column} = ?")
-            values.append(stored(text))
+            values.append(stored(sought))
+    if text is not None:
+        conditions.append("LOWER(question) LIKE LOWER(CAST(? AS TEXT)) ESCAPE '!'")
+        values.append("%" + _WILD.sub(r"!\g<0>", stored(text)) + "%")
+    if ending is not None:
+        conditions.append("SUBSTR(ending, 1, ?) = ?")
+        values.extend((len(stored(ending)), stored(ending)))
     if phases:
         conditions.append(f"phase IN ({marks(phases)})")
         values.extend(phase.value for phase in phases)
-    if before is not None:
+    if before is not None and before_run is not None:
+        conditions.append("(started_at < ? OR (started_at = ? AND run_id < ?))")
+        values.extend((before, before, stored(before_run)))
+    elif before is not None:
         conditions.append("started_at < ?")
         values.append(before)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -84,17 +99,34 @@ def read_runs(
     return [run_of(row) for row in rows]
 
 
-def read_reviews(session: Session, *, run_id: str | None, is_open: bool | None) -> list[StoredReview]:
+def read_reviews(
+    session: Session, *, run_id: str | None, user: str | None, is_open: bool | None
+) -> list[StoredReview]:
     conditions: list[str] = []
     values: list[object] = []
     if run_id is not None:
         conditions.append("run_id = ?")
         values.append(stored(run_id))
+    if user is not None:
+        conditions.append(f"run_id IN (SELECT run_id FROM {names.RUNS} WHERE user_name = ?)")
+        values.append(stored(user))
     if is_open is not None:
         conditions.append(f"decision IS {'' if is_open else 'NOT '}NULL")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     rows = session.rows(f"{_REVIEWS}{where} ORDER BY requested_at DESC, run_id DESC, review_id DESC", values)
     return [review_of(row) for row in rows]
+
+
+def read_notices(
+    session: Session, user: str, *, types: Collection[str], since: float, most: int
+) -> list[Fact]:
+    rows = session.rows(
+        f"SELECT f.line FROM {names.FACTS} f JOIN {names.RUNS} r ON r.run_id = f.run_id"
+        f" WHERE r.user_name = ? AND r.changed_at >= ? AND f.time >= ? AND f.type IN ({marks(types)})"
+        " ORDER BY f.time, f.run_id, f.seq LIMIT ?",
+        (stored(user), since, since, *types, most),
+    )
+    return [decode(row[0]) for row in rows]
 
 
 def read_grants(session: Session, run_id: str) -> list[StoredGrant]:

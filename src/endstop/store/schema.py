@@ -109,3 +109,34 @@ conversation_runs = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("run_id", Text, nullable=False),
 )
+
+users = Table(
+    names.USERS,
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("added_at", Float(53), nullable=False),
+)
+
+tokens = Table(
+    names.TOKENS,
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("user_name", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("hashed", Text, nullable=False),
+    Column("created_at", Float(53), nullable=False),
+    Column("expires_at", Float(53), nullable=False),
+    Column("revoked_at", Float(53)),
+    Column("used_at", Float(53)),
+    Index("endstop_tokens_by_hash", "hashed", unique=True),
+    Index("endstop_tokens_by_user", "user_name", "created_at"),
+)
+
+sessions = Table(
+    names.SESSIONS,
+    metadata,
+    Column("hashed", Text, primary_key=True),
+    Column("user_name", Text, nullable=False),
+    Column("token_id", Text),
+    Column("expires_at", Float(53), nullable=False),
+)

@@ -16,6 +16,7 @@ from endstop.kernel.limits import whole
 from endstop.kernel.review import RunPhase
 from endstop.ports import CancelAsked, Conversation, StoredGrant, StoredReview, StoredRun
 from endstop.store import conversations, reading, writing
+from endstop.store.access_calls import AccessCalls
 from endstop.store.address import Address
 from endstop.store.appending import Append
 from endstop.store.lane import Lane
@@ -36,7 +37,7 @@ def database_at(address: Address, *, busy_timeout_s: float) -> Database:
     return SqliteDatabase(address, busy_timeout_s=busy_timeout_s)
 
 
-class SqlStore:
+class SqlStore(AccessCalls):
     """Records in SQLite or PostgreSQL. Several event loops may use it, one after the other or at once."""
 
     def __init__(self, database: Database) -> None:
@@ -80,8 +81,12 @@ class SqlStore:
         user: str | None = None,
         project: str | None = None,
         phases: Iterable[RunPhase] = (),
+        agent: str | None = None,
+        text: str | None = None,
+        ending: str | None = None,
         most: int = 50,
         before: float | None = None,
+        before_run: str | None = None,
     ) -> list[StoredRun]:
         return await self._read(
             partial(
@@ -89,13 +94,24 @@ class SqlStore:
                 user=user,
                 project=project,
                 phases=tuple({RunPhase(phase) for phase in phases}),
+                agent=agent,
+                text=text,
+                ending=ending,
                 most=_listed(most),
                 before=before,
+                before_run=before_run,
             )
         )
 
-    async def reviews(self, *, run_id: str | None = None, is_open: bool | None = None) -> list[StoredReview]:
-        return await self._read(partial(reading.read_reviews, run_id=run_id, is_open=is_open))
+    async def reviews(
+        self, *, run_id: str | None = None, user: str | None = None, is_open: bool | None = None
+    ) -> list[StoredReview]:
+        return await self._read(partial(reading.read_reviews, run_id=run_id, user=user, is_open=is_open))
+
+    async def notices(self, user: str, *, types: Iterable[str], since: float, most: int = 500) -> list[Fact]:
+        return await self._read(
+            partial(reading.read_notices, user=user, types=tuple(types), since=since, most=_listed(most))
+        )
 
     async def grants(self, run_id: str) -> list[StoredGrant]:
         return await self._read(partial(reading.read_grants, run_id=run_id))
@@ -143,6 +159,10 @@ class SqlStore:
 
     async def conversations(self, *, user: str | None = None, most: int = 50) -> list[Conversation]:
         return await self._read(partial(conversations.read_conversations, user=user, most=_listed(most)))
+
+    async def delete_conversation(self, conversation_id: str) -> None:
+        task = partial(conversations.delete_conversation, conversation_id=conversation_id)
+        await self._writer.do(task)
 
     async def close(self) -> None:
         """Finish what was handed in, then let go of threads, files and connections. Twice does no harm."""

@@ -31,6 +31,7 @@ from endstop.events.index import (
 from endstop.kernel.limits import whole
 from endstop.kernel.review import RunPhase
 from endstop.ports import CancelAsked, Conversation, StoredGrant, StoredReview, StoredRun
+from endstop.testing.memory_access import AccessMemory, MemoryAccess
 
 _MOST_LISTED = 100_000
 _MOST_TOKENS = 2**63 - 1
@@ -55,6 +56,7 @@ class _Memory:
     """What stores on the same memory share."""
 
     def __init__(self) -> None:
+        self.access = AccessMemory()
         self.runs: dict[str, _Kept] = {}
         self.cancels: dict[str, CancelAsked] = {}
         self.settings: dict[str, str] = {}
@@ -62,7 +64,7 @@ class _Memory:
         self.ids = count(1)
 
 
-class MemoryStore:
+class MemoryStore(MemoryAccess):
     """The ``Store`` port in memory, with the same fencing and the same lists as the databases.
 
     Appending only keeps the facts; the index is worked out when it is asked for.
@@ -86,6 +88,10 @@ class MemoryStore:
                 to_do="Open it again: what is in memory with store.another(), a database with open_store",
             )
         return self._all
+
+    @property
+    def _access(self) -> AccessMemory:
+        return self._memory.access
 
     async def append(
         self, facts: Sequence[Fact], *, owner: str | None = None, conversation_id: str | None = None
@@ -136,8 +142,12 @@ class MemoryStore:
         user: str | None = None,
         project: str | None = None,
         phases: Iterable[RunPhase] = (),
+        agent: str | None = None,
+        text: str | None = None,
+        ending: str | None = None,
         most: int = 50,
         before: float | None = None,
+        before_run: str | None = None,
     ) -> list[StoredRun]:
         whole("most", most, smallest=0, largest=_MOST_LISTED)
         wanted = {RunPhase(phase) for phase in phases}
@@ -147,21 +157,40 @@ class MemoryStore:
             if (user is None or run.user == user)
             and (project is None or run.project == project)
             and (not wanted or run.phase in wanted)
-            and (before is None or run.started_at < before)
+            and (agent is None or run.agent == agent)
+            and (text is None or text.lower() in run.question.lower())
+            and (ending is None or (run.ending or "").startswith(ending))
+            and (before is None or (run.started_at, run.run_id) < (before, before_run or ""))
         ]
         found.sort(key=lambda run: (run.started_at, run.run_id), reverse=True)
         return found[:most]
 
-    async def reviews(self, *, run_id: str | None = None, is_open: bool | None = None) -> list[StoredReview]:
+    async def reviews(
+        self, *, run_id: str | None = None, user: str | None = None, is_open: bool | None = None
+    ) -> list[StoredReview]:
         known = self._memory.runs
         found = [
             review
             for each in (known if run_id is None else {run_id} & known.keys())
             for review in self._indexed(each).reviews.values()
-            if is_open is None or is_open == (review.decision is None)
+            if (is_open is None or is_open == (review.decision is None))
+            and (user is None or _stored(self._indexed(each)).user == user)
         ]
         found.sort(key=lambda each: (each.requested_at, each.run_id, each.review.id), reverse=True)
         return found
+
+    async def notices(self, user: str, *, types: Iterable[str], since: float, most: int = 500) -> list[Fact]:
+        whole("most", most, smallest=0, largest=_MOST_LISTED)
+        wanted = frozenset(types)
+        found = [
+            fact
+            for run_id, kept in self._memory.runs.items()
+            if _stored(self._indexed(run_id)).user == user
+            for fact in kept.facts
+            if fact.type in wanted and fact.time >= since
+        ]
+        found.sort(key=lambda fact: (fact.time, fact.run_id, fact.seq))
+        return found[:most]
 
     async def grants(self, run_id: str) -> list[StoredGrant]:
         return list(self._indexed(run_id).grants)
@@ -232,6 +261,16 @@ class MemoryStore:
         whole("most", most, smallest=0, largest=_MOST_LISTED)
         newest_first = reversed(self._memory.conversations.values())
         return [each for each in newest_first if user is None or each.user == user][:most]
+
+    async def delete_conversation(self, conversation_id: str) -> None:
+        self._conversation(conversation_id)
+        for kept in self._memory.runs.values():
+            if kept.conversation_id == conversation_id:
+                kept.conversation_id = None
+        del self._memory.conversations[conversation_id]
+        for other in tuple(self._memory.conversations.values()):
+            if other.branch_of == conversation_id:
+                self._memory.conversations[other.id] = replace(other, branch_of=None)
 
     async def close(self) -> None:
         """Refuse everything from now on. What it holds can be read with ``another()``. Twice does no harm."""

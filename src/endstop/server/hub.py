@@ -1,0 +1,221 @@
+"""The live streams: runs on one side, any number of clients on the other, the store between them (H3, I1).
+
+A client has nothing but a cursor. It reads what is at hand of a run that is under way here; if it has fallen
+behind, or the run lives in another process or in none, it reads the record. So a slow client slows nobody,
+and one that is gone has cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from endstop.errors import EndstopError, InvalidValueError
+from endstop.events.facts import Fact
+from endstop.loop.agent import Agent
+from endstop.ports import Store
+from endstop.runner import Runner
+from endstop.server.live import LiveRun
+from endstop.server.measuring import Measures
+from endstop.server.stream import Cursor, StreamEvent, Telling, looks_back_to
+
+HEARTBEAT_S = 15.0
+"""A stream that is silent for so long says that it is alive."""
+
+POLL_S = 0.25
+"""How often the record of a run is looked at that lives in another process."""
+
+NOTICED_TYPES = ("review.requested", "user.awaited", "run.ended")
+"""The facts that a user is notified of."""
+
+_PAGE = 500
+_LOOK_BACK = 64
+
+
+class Hub:
+    """One per server."""
+
+    def __init__(
+        self,
+        store: Store,
+        runner: Runner,
+        *,
+        measures: Measures | None = None,
+        poll_s: float = POLL_S,
+        heartbeat_s: float = HEARTBEAT_S,
+    ) -> None:
+        self.poll_s = poll_s
+        self.heartbeat_s = heartbeat_s
+        self.is_closing = False
+        self.measures = Measures() if measures is None else measures
+        self.measures.live_runs = lambda: len(self._live)
+        self._store = store
+        self._runner = runner
+        self._live: dict[str, LiveRun] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sleepers: set[asyncio.Event] = set()
+        self._notice_watchers: set[asyncio.Event] = set()
+
+    # ── runs ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def start(self, agent: Agent, question: str, **options: Any) -> str:
+        """Start a run in the background, with its streams; its id. It outlives every connection."""
+        run_id = f"run_{os.urandom(6).hex()}"
+        return await self._opened(
+            run_id, lambda live: self._runner.start(agent, question, **live, run_id=run_id, **options)
+        )
+
+    async def resume(self, run_id: str, **options: Any) -> str:
+        """Go on with a run in the background, with its streams."""
+        return await self._opened(
+            run_id, lambda live: self._runner.resume_in_background(run_id, **live, **options)
+        )
+
+    async def recover(self) -> list[str]:
+        """Go on with every run that was left open and whose agent can be made anew."""
+        resumed: list[str] = []
+        for stored in await self._runner.left_open():
+            with suppress(EndstopError):  # somebody else has taken it, or it cannot be done here
+                resumed.append(await self.resume(stored.run_id))
+        return resumed
+
+    async def _opened(self, run_id: str, begin: Callable[[dict[str, Any]], Awaitable[str]]) -> str:
+        live = LiveRun(run_id, self._store, on_safe=self._seen)
+        await begin({"bus": live.bus, "listener": live.listen})
+        self._live[run_id] = live
+        self._spawn(live.keep_up())
+        self._spawn(self._attend(live))
+        return run_id
+
+    async def _attend(self, live: LiveRun) -> None:
+        """Stay with a run until this process works on it no longer, and all it recorded is safe."""
+        with suppress(Exception):  # how it ended is on record
+            await self._runner.wait(live.run_id)
+        live.leave()
+        if self._live.get(live.run_id) is live:
+            del self._live[live.run_id]
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # ── streams ───────────────────────────────────────────────────────────────────────────────────────────
+
+    async def telling(self, run_id: str, cursor: Cursor) -> Telling:
+        """What a client is to be told that has come so far. Refuses an id that this run cannot have given."""
+        stored = await self._store.run(run_id)
+        if cursor.seq >= stored.facts:
+            raise InvalidValueError(
+                "Last-Event-ID",
+                str(cursor),
+                allowed=f"an id of this run, which has {stored.facts} facts",
+                to_do="Send none, to begin anew",
+            )
+        return Telling(cursor, await self._before(run_id, cursor.seq))
+
+    async def follow(self, run_id: str, telling: Telling) -> AsyncGenerator[StreamEvent | None]:
+        """Everything from there on, up to ``done``. None stands for a sign of life."""
+        with self.sleeper() as woken:
+            time_s = asyncio.get_running_loop().time
+            last_s = time_s()
+            while not self.is_closing:
+                live = self._live.get(run_id)
+                woken.clear()
+                if live is not None:
+                    live.watch(woken)
+                try:
+                    facts = await self._facts(run_id, telling.seq, live)
+                    for event in self._told(telling, facts, live):
+                        yield event
+                        last_s = time_s()
+                    if telling.is_over:
+                        return
+                    if facts:
+                        continue
+                    left_s = last_s + self.heartbeat_s - time_s()
+                    if left_s <= 0:
+                        yield None
+                        last_s = time_s()
+                        continue
+                    await slept(woken, left_s if live is not None else min(left_s, self.poll_s))
+                finally:
+                    if live is not None:
+                        live.unwatch(woken)
+
+    def _told(self, telling: Telling, facts: list[Fact], live: LiveRun | None) -> Iterator[StreamEvent]:
+        for fact in facts:
+            yield from telling.tell(fact)
+        if facts or telling.is_over:
+            return
+        if live is None:
+            yield from telling.caught_up()
+        elif (reply := live.reply_now()) is not None:
+            yield from telling.hear(reply)
+
+    async def _facts(self, run_id: str, seq: int, live: LiveRun | None) -> list[Fact]:
+        at_hand = None if live is None else live.after(seq)
+        return await self._store.record(run_id, after=seq, most=_PAGE) if at_hand is None else at_hand
+
+    async def _before(self, run_id: str, seq: int) -> list[Fact]:
+        """The facts up to one, from the turn on in which it is."""
+        if seq < 0:
+            return []
+        near = await self._store.record(run_id, after=max(seq - _LOOK_BACK, -1), most=_LOOK_BACK)
+        near = [fact for fact in near if fact.seq <= seq]
+        if not near or any(looks_back_to(fact) for fact in near):
+            return near
+        return await self._store.record(run_id, most=seq + 1)
+
+    # ── notifications, and the end ────────────────────────────────────────────────────────────────────────
+
+    @contextmanager
+    def sleeper(self, *, for_notices: bool = False) -> Generator[asyncio.Event]:
+        """Something that a stream sleeps on: set when the server is to end, or there is a notification."""
+        woken = asyncio.Event()
+        self._sleepers.add(woken)
+        if for_notices:
+            self._notice_watchers.add(woken)
+        self.measures.open_streams += 1
+        try:
+            yield woken
+        finally:
+            self.measures.open_streams -= 1
+            self._sleepers.discard(woken)
+            self._notice_watchers.discard(woken)
+
+    def _seen(self, fact: Fact) -> None:
+        """A fact of a run that is under way here is safe."""
+        self.measures.count(fact)
+        if fact.type in NOTICED_TYPES:
+            for watcher in self._notice_watchers:
+                watcher.set()
+
+    def close(self) -> None:
+        """End every stream, so that the server can end. Clients come back with their last id."""
+        self.is_closing = True
+        for woken in self._sleepers:
+            woken.set()
+
+    async def stop(self, seconds: float) -> None:
+        """Let the turns under way finish, within so many seconds; then end every stream."""
+        await self._runner.shutdown(seconds=seconds)
+        self.close()
+
+    async def aclose(self) -> None:
+        """End every stream, and whatever still attends a run."""
+        self.close()
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def slept(woken: asyncio.Event, seconds: float) -> None:
+    """Sleep until woken, but no longer than that."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await woken.wait()

@@ -1,0 +1,103 @@
+"""The server with its parts put together: routes, access, errors, streams; what it does first and last."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from endstop.app import App
+from endstop.app.oracle import tree_library
+from endstop.server import (
+    routes_bound,
+    routes_conversations,
+    routes_health,
+    routes_models,
+    routes_notifications,
+    routes_oracle,
+    routes_reviews,
+    routes_runs,
+    routes_session,
+    routes_settings,
+    routes_trees,
+)
+from endstop.server.access import Access, install_access
+from endstop.server.context import Context
+from endstop.server.description import describe
+from endstop.server.hub import HEARTBEAT_S, Hub
+from endstop.server.measuring import install_measures
+from endstop.server.problems import SafeJson, install_problems
+from endstop.server.questions import MakeAgent, Questions, oracle_maker
+
+_ROUTES = (
+    routes_session,
+    routes_oracle,
+    routes_runs,
+    routes_reviews,
+    routes_conversations,
+    routes_notifications,
+    routes_settings,
+    routes_models,
+    routes_trees,
+    routes_bound,
+    routes_health,
+)
+
+_ABOUT = (
+    "Agents that always end: on purpose, inside their budget, with their work saved, and with a reason you "
+    "can read. Every error has one shape: a code, what happened, what is allowed, what to do."
+)
+
+
+def make_server(
+    app: App,
+    access: Access,
+    *,
+    make_agent: MakeAgent | None = None,
+    project: str | None = None,
+    allowed_projects: Sequence[Path] = (),
+    recovers: bool = True,
+    heartbeat_s: float = HEARTBEAT_S,
+) -> FastAPI:
+    """The server. ``project`` is asked about where a question names none; ``allowed_projects`` and what is
+    in them are the only folders that may be named, if there are any."""
+    server = FastAPI(
+        title="Endstop",
+        version=version("endstop"),
+        description=_ABOUT,
+        lifespan=_lifespan,
+        default_response_class=SafeJson,
+        docs_url=None,  # these pages would load scripts from elsewhere
+        redoc_url=None,
+    )
+    for routes in _ROUTES:
+        server.include_router(routes.router)
+    install_problems(server)
+    hub = Hub(app.store, app.runner, measures=install_measures(server), heartbeat_s=heartbeat_s)
+    install_access(server)
+    context = Context(app=app, access=access, hub=hub, trees=tree_library(app.config))
+    server.state.context = context
+    server.state.recovers = recovers
+    server.state.questions = Questions(
+        make_agent=oracle_maker(context) if make_agent is None else make_agent,
+        project=project,
+        allowed_projects=tuple(path.resolve() for path in allowed_projects),
+    )
+    return describe(server)
+
+
+@asynccontextmanager
+async def _lifespan(server: FastAPI) -> AsyncGenerator[None]:
+    """Go on with the runs that were left open; at the end, let the turns under way finish (D10)."""
+    context: Context = server.state.context
+    if server.state.recovers:
+        await context.hub.recover()
+    try:
+        yield
+    finally:
+        context.hub.close()
+        await context.app.runner.shutdown()
+        await context.hub.aclose()
