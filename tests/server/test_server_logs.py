@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from endstop.server.logs import LineFormatter, log_to, without_secrets
-from endstop.server.tokens import new_secret
 
-SECRET = new_secret()
+SECRET = "es_" + "Ab3-_xYz" * 5 + "Qr7"
+"""Of the form of a real one, and the same in every process that collects these tests."""
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from endstop.server import (
     routes_bound,
     routes_conversations,
     routes_health,
+    routes_home,
     routes_models,
     routes_notifications,
     routes_oracle,
@@ -44,6 +45,7 @@ _ROUTES = (
     routes_trees,
     routes_bound,
     routes_health,
+    routes_home,
 )
 
 _ABOUT = (
