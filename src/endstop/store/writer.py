@@ -93,7 +93,9 @@ class Writer:
                     _do(session, job)
 
     def _one_by_one(self, jobs: Sequence[Job[WriteTask]], failure: Exception, *, was_lost: bool) -> None:
-        is_final = len(jobs) == 1 and not was_lost and not self._database.is_conflict(failure)
+        is_conflict = self._database.is_conflict(failure)
+        may_be_there = not is_conflict  # a connection does not always know that it was lost in a commit
+        is_final = len(jobs) == 1 and not was_lost and not is_conflict
         if is_final:
             self._fail(jobs, failure)
             return
@@ -103,7 +105,7 @@ class Writer:
             except Exception as error:  # noqa: BLE001 - the database cannot be used: it is so for all
                 self._fail(jobs[number:], error)
                 return
-            self._alone(session, job, may_be_there=was_lost)
+            self._alone(session, job, may_be_there=may_be_there)
 
     def _alone(self, session: Session, job: Job[WriteTask], *, may_be_there: bool) -> None:
         job.error = None
