@@ -9,7 +9,7 @@ CORPUS ?= tests/corpus
 TEST_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test check unit coverage fuzz crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve demo test check unit coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -64,12 +64,16 @@ crash: setup ## runs with effects, killed a thousand times and resumed, on SQLit
 fuzz: setup ## the properties with new cases, and many more of them (some minutes)
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n $(TEST_JOBS) --timeout=3000 tests/properties tests/signals tests/kernel
 
+fuzz-api: setup ## requests of every kind against a real server, many of them (many minutes)
+	ENDSTOP_API_EXAMPLES=500 $(BIN)/pytest -p no:xdist --timeout=3000 tests/server/test_server_openapi.py
+
 bench: setup bench-detectors ## cost per turn beside other frameworks (sets them up; many minutes), import time, parser
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_loop.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_kernel.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_tree.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_oracle.py
 	$(BIN)/python benchmarks/bench_queries.py
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_server.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_guard.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_import.py
 	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_signal_parser.py
@@ -81,11 +85,13 @@ docs: setup ## write the generated pages anew
 	$(BIN)/python scripts/guarantees.py
 	$(BIN)/python scripts/help_pages.py
 	$(BIN)/python scripts/node_pages.py
+	$(BIN)/python scripts/openapi.py
 
 docs-check: setup ## the generated pages are as they would be written
 	$(BIN)/python scripts/guarantees.py --check
 	$(BIN)/python scripts/help_pages.py --check
 	$(BIN)/python scripts/node_pages.py --check
+	$(BIN)/python scripts/openapi.py --check
 
 format: setup ## format the code
 	$(BIN)/ruff format .
