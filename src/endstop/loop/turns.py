@@ -157,9 +157,10 @@ class Turns:
     @property
     def has_failed(self) -> bool:
         """Whether the latest turn went wrong for good: another is not begun."""
+        if self.empty_replies >= MOST_EMPTY or self.prose_replies >= MOST_PROSE:
+            return True
         reply = self.reply
-        is_refused = reply is not None and (reply.failure is not None or reply.unaffordable is not None)
-        return is_refused or self.empty_replies >= MOST_EMPTY or self.prose_replies >= MOST_PROSE
+        return reply is not None and (reply.failure is not None or reply.unaffordable is not None)
 
     @property
     def is_closing(self) -> bool:
@@ -199,9 +200,10 @@ class Turns:
         verdict = self.verdict() if verdict is None else verdict
         if isinstance(verdict, Stop) or self.is_to_leave or self.has_failed:
             return False
-        self._shares = [share for share in self._shares if not share.is_closed]
-        if any(share.is_used_up for share in self._shares):
-            return False
+        if self._shares:
+            self._shares = [share for share in self._shares if not share.is_closed]
+            if any(share.is_used_up for share in self._shares):
+                return False
         closing = verdict.limit if isinstance(verdict, LastTurn) else None
         terms = self._asking.terms(closing) if not self._shares else self._terms_within(self._shares, closing)
         if isinstance(terms, LimitKind):
@@ -308,7 +310,8 @@ class Turns:
         if self.is_busy:  # with a step that was halted, and has not found out yet
             self.salvage(CallStatus.CANCELLED, _HALTED)
             return
-        self._refuse("Not run: the turn ended first.")
+        if self._requests:
+            self._refuse("Not run: the turn ended first.")
         self._turn = None
         self.journal.enter(_turn_ended(at_s=self.journal.now_s, scope=self.scope, turn=turn))
         reply = self.reply
@@ -445,7 +448,7 @@ class Turns:
     def _refuse(self, why: str) -> None:
         """Answer the calls of the reply that nobody has run."""
         requests, self._requests = self._requests, ()
-        if requests and self._turn is not None:
+        if self._turn is not None:
             for message in self._calls.refuse(self._turn, requests, why):
                 self._history.add(message)
 
