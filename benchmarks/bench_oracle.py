@@ -1,8 +1,9 @@
 """What the oracle's tree costs beside the plain tool loop, and how soon it halts a reply.
 
-The same agent (a scripted model, one trivial tool, as many turns) is run by the tool loop and by the oracle's
-tree, side by side: with a model that answers at once, and with one that takes 100 ms (E12). Then: how long it
-takes to read, check and bound a tree of 300 lines, and how long after the time limit a stream is halted.
+The same agent (a scripted model that says how it stands, one trivial tool, as many turns) is run by the tool
+loop and by the oracle's tree, side by side: with a model that answers at once, and with one that takes 100 ms
+(E12). Then: how long it takes to read, check and bound a tree of 300 lines, and how long after the time limit
+a stream is halted.
 
     python benchmarks/bench_oracle.py [runs to take the best of, default 7]
 """
@@ -27,7 +28,8 @@ from endstop.oracle.services import OracleParts
 from endstop.oracle.steering import TreeSteering, counts_of
 from endstop.ports import Model, ModelRequest, Piece, TextPiece
 from endstop.runner import Run, Runner
-from endstop.testing import ScriptedModel, calls, echo_tool
+from endstop.testing import ScriptedModel, calls, echo_tool, reply
+from endstop.testing.replies import WantedReply
 from endstop.tree.bounds import tree_bound
 from endstop.tree.lua import read_tree
 from endstop.tree.validate import checked
@@ -37,12 +39,31 @@ SLOW_S = 0.1
 LIMIT_S = 0.3
 TREE = tree_library().get("oracle-agent")
 PARTS = OracleParts(prompts=PromptFiles())
+_NEED_TURN = '<signal type="need_turn"><reason>look at {0}</reason><confidence>0.9</confidence></signal>'
 
 
 def script(*, delay_s: float) -> ScriptedModel:
-    """A different call each turn, and an answer at last."""
-    wanted = [calls("echo", text=f"word {number}") for number in range(TURNS - 1)]
-    return ScriptedModel(*wanted, "Done.", delay_s=delay_s)
+    """A different call each turn, with the signal that the prompt asks for, and an answer at last."""
+    wanted = [
+        reply(text=_NEED_TURN.format(number), calls=[calls("echo", text=f"word {number}")])
+        for number in range(TURNS - 1)
+    ]
+    return Remote(*wanted, "Done.", delay_s=delay_s)
+
+
+class Remote(ScriptedModel):
+    """Its reply comes after a while from elsewhere, as from a socket: a timer of the event loop would round
+    what is done beside the waiting up to whole milliseconds."""
+
+    def __init__(self, *replies: WantedReply, delay_s: float) -> None:
+        super().__init__(*replies)
+        self._far_s = delay_s
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        if self._far_s:
+            await asyncio.to_thread(time.sleep, self._far_s)
+        async for piece in super().stream(request):
+            yield piece
 
 
 def agent(model: Model, *, is_steered: bool, budget: Budget) -> Agent:
@@ -129,7 +150,7 @@ def main() -> None:
     for _ in range(times):  # side by side, so that other work on the machine falls on both
         loop_s = min(loop_s, per_turn_s(is_steered=False, delay_s=0.0))
         tree_s = min(tree_s, per_turn_s(is_steered=True, delay_s=0.0))
-    for _ in range(2):
+    for _ in range(4):
         slow_loop_s = min(slow_loop_s, per_turn_s(is_steered=False, delay_s=SLOW_S))
         slow_tree_s = min(slow_tree_s, per_turn_s(is_steered=True, delay_s=SLOW_S))
     print(f"{'a turn takes':42}{'tool loop':>12}{'tree':>12}{'ratio':>8}")

@@ -268,9 +268,9 @@ async def test_a_guard_that_flips_each_tick_ends_at_the_turn_limit() -> None:
         """return BT.tree("own", { root = BT.repeat_until { max = 1000, fn = "run.must_stop",
              BT.reactive_sequence { BT.condition("test.flips"), BT.action("turn.take_turn") } } })"""
     )
-    done = await ask(
-        oracle(ScriptedModel(f"A. {need_turn()}", delay_s=0.001), tree=tree, budget=Budget(turns=4))
-    )
+    said = [f"A. {need_turn(f'reason {number}')}" for number in range(9)]
+    model = _Slow(ScriptedModel(*said, piece_chars=4))
+    done = await ask(oracle(model, tree=tree, budget=Budget(turns=4)))
     assert len(of(done.facts, TurnStarted)) == 4
     assert done.audit()
 

@@ -56,7 +56,7 @@ class Journal:
         self.recorder = recorder
         self._bus = bus
         self.listener = listener
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: list[Callable[[Fact], None]] = []
         self._monotonic_s = clock.monotonic_s
         self._unix_s = clock.unix_s
         self._store = store
@@ -101,12 +101,12 @@ class Journal:
             for fact in self.recorder.facts[seq:]:
                 self._bus.publish(fact)
 
-    def watch(self, watcher: Callable[[], None]) -> None:
+    def watch(self, watcher: Callable[[Fact], None]) -> None:
         """Tell ``watcher`` of everything that is recorded. It must not wait, and must not raise."""
         self._watchers.append(watcher)
         self._tell_others()
 
-    def unwatch(self, watcher: Callable[[], None]) -> None:
+    def unwatch(self, watcher: Callable[[Fact], None]) -> None:
         self._watchers.remove(watcher)
         self._tell_others()
 
@@ -121,7 +121,7 @@ class Journal:
         if self._bus is not None:
             self._bus.publish(fact)
         for watcher in self._watchers:
-            watcher()
+            watcher(fact)
 
     def enter(self, observation: Observation) -> Noticed:
         return self.recorder.observe(observation, time=self._unix_s())

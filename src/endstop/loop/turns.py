@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 
+from endstop.events.facts import Fact
 from endstop.events.steered import PromptSet
 from endstop.kernel.agent import AgentState
 from endstop.kernel.budget import Budget
@@ -19,9 +20,12 @@ from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
     AgentFinished,
+    BudgetGranted,
     CallStatus,
     CallUnaffordable,
+    CancelRequested,
     ContextMeasured,
+    ToolFinished,
     TurnEnded,
     TurnStarted,
 )
@@ -62,6 +66,8 @@ _USE_TOOLS = "Use your tools: prose alone is no answer here."
 _EMPTY = "Your reply was empty. Use a tool, or answer."
 MOST_EMPTY = 2
 MOST_PROSE = 2
+
+_WORTH_A_LOOK = (ToolFinished, CancelRequested, BudgetGranted)
 
 _turn_started = maker(TurnStarted)
 _turn_ended = maker(TurnEnded)
@@ -389,12 +395,17 @@ class Turns:
         return share
 
     def watch(self, watcher: Callable[[], None] | None) -> None:
-        """Have ``watcher`` called whenever something happened: a fact, or a piece of a reply."""
+        """Have ``watcher`` called when something happened that a guard may want to see: a piece of a reply
+        came, a tool has ended, the run was cancelled, or given more. The end of a step sees who took it."""
         if self._asking.watcher is not None:
-            self.journal.unwatch(self._asking.watcher)
+            self.journal.unwatch(self._seen)
         self._asking.watcher = watcher
         if watcher is not None:
-            self.journal.watch(watcher)
+            self.journal.watch(self._seen)
+
+    def _seen(self, fact: Fact) -> None:
+        if isinstance(fact.payload, _WORTH_A_LOOK) and self._asking.watcher is not None:
+            self._asking.watcher()
 
     def salvage(self, status: CallStatus, why: str) -> None:
         """Record what there is of the turn under way, and end it: nobody waits for it any more."""

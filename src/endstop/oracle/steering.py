@@ -19,6 +19,7 @@ from endstop.tree.leaves import Leaves
 from endstop.tree.problems import refused
 from endstop.tree.spec import TreeSpec, from_json, to_json
 from endstop.tree.status import RunStatus
+from endstop.tree.trace import Change
 from endstop.tree.validate import problems_of
 
 GRACE_S = 0.25
@@ -31,6 +32,8 @@ _MOST_STEPS = 500
 """So many steps of a tree are kept per note."""
 
 _MOST_ERRORS = 20
+
+_WORDS = {None: "halted", **{status: status.value for status in RunStatus}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,10 @@ class TreeSteering:
                 out_at_s = now_s + GRACE_S
             elif now_s >= out_at_s:
                 return
-            await _woken(tree, turns, MOST_IDLE_S if out_at_s is None else out_at_s - now_s)
+            if tree.is_awake:
+                await tree.wait()  # for a moment only
+            else:
+                await _woken(tree, turns, MOST_IDLE_S if out_at_s is None else out_at_s - now_s)
 
     def _chosen(self, turns: Turns) -> TreeSpec:
         """The tree of the run: the one it was started with, whatever has become of its file since (E5)."""
@@ -134,36 +140,29 @@ class _Trace:
         self._tree = tree
         self._turns = turns
         self._taken = turns.taken
-        self._steps: list[str] = []
-        self._dropped = 0
+        self._changes: list[Change] = []
         self._errors: dict[str, str] = {}
         """What was told already, by the path of the node."""
 
     def look(self) -> None:
         """Take what has changed. When a turn is over, it is written."""
-        assert self._tree.trace is not None, "the tree is traced"
-        for change in self._tree.trace.take_changes():
-            if len(self._steps) < _MOST_STEPS:
-                status = "halted" if change.status is None else change.status.value
-                self._steps.append(f"{change.index} {status}")
-            else:
-                self._dropped += 1
+        self._changes += self._tree.trace.take_changes()
         if self._turns.taken > self._taken and not self._turns.is_under_way:
             self.write()
 
     def write(self) -> None:
         told = {path: error for path, error in self._tree.errors.items() if self._errors.get(path) != error}
         self._errors.update(told)
-        if self._steps and self._turns.journal.is_open(self._turns.scope):
+        changes, self._changes = self._changes, []
+        if changes and self._turns.journal.is_open(self._turns.scope):
             self._turns.journal.note(
                 TreeTraced(
                     scope=self._turns.scope,
                     turn=max(self._turns.taken - 1, 0),
-                    steps=tuple(self._steps),
-                    dropped=self._dropped,
+                    steps=tuple([f"{one.index} {_WORDS[one.status]}" for one in changes[:_MOST_STEPS]]),
+                    dropped=max(len(changes) - _MOST_STEPS, 0),
                     errors=tuple(f"{path}: {error}" for path, error in told.items())[:_MOST_ERRORS],
                 )
             )
         self._taken = self._turns.taken
-        self._steps, self._dropped = [], 0
         self._tree.trace.forget()  # each note stands by itself

@@ -96,6 +96,7 @@ class Tree:
         pulse.is_awake = False
         pulse.due_s = inf
         self._is_ticking = True
+        self.trace.begin_tick()
         try:
             status = self._tick_root()
         except BaseException:
@@ -105,6 +106,11 @@ class Tree:
         self._is_ticking = False
         self.status = status
         return status
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether it should be ticked again right away."""
+        return self._pulse.is_awake
 
     def wake(self) -> None:
         """Something has happened that the tree should look at."""

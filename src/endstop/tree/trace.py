@@ -30,7 +30,7 @@ class NodeView:
     depth: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)  # not frozen: dozens are made in every turn of a traced tree
 class Change:
     """A node stands otherwise than before."""
 
@@ -62,6 +62,8 @@ class Trace:
         self.lost_changes = 0
         """How many changes were left out because nobody took them."""
         self._now = now
+        self._at_s: float | None = None
+        """When the tick under way began; None before anybody has asked in it."""
         self._changes: deque[Change] = deque(maxlen=MOST_CHANGES)
 
     def watch(self, node: Node, view: NodeView) -> Node:
@@ -70,8 +72,16 @@ class Trace:
 
     def changed(self, traced: NodeTrace, status: RunStatus | None) -> None:
         traced.status = status
-        self.lost_changes += len(self._changes) == MOST_CHANGES
-        self._changes.append(Change(index=traced.view.index, status=status, at_s=self._now()))
+        changes = self._changes
+        if len(changes) == MOST_CHANGES:
+            self.lost_changes += 1
+        if self._at_s is None:
+            self._at_s = self._now()
+        changes.append(Change(traced.view.index, status, self._at_s))
+
+    def begin_tick(self) -> None:
+        """All changes of one tick have the same time."""
+        self._at_s = None
 
     def forget(self) -> None:
         """Take all nodes for new: whatever they do next is a change."""
