@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -58,6 +59,21 @@ class AttentiveModel(ScriptedModel):
     def texts(self, call: int = -1) -> list[str]:
         """The texts of the messages that it was asked with."""
         return [message.text for message in self.heard[call]]
+
+
+class SlowModel:
+    """A model whose pieces come a moment apart."""
+
+    def __init__(self, model: ScriptedModel) -> None:
+        self._model = model
+        self.name = model.name
+        self.count = model.count
+        self.cost_usd = model.cost_usd
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        async for piece in self._model.stream(request):
+            await asyncio.sleep(0.002)
+            yield piece
 
 
 def tree_of(lua: str, *, name: str = "own") -> TreeSpec:

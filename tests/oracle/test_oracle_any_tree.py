@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle_words import ask, need_turn, of, oracle, tree_of
+from oracle_words import SlowModel, ask, need_turn, of, oracle, tree_of
 
 from endstop.errors import TreeError
 from endstop.events.steered import TreeTraced
@@ -26,7 +26,7 @@ from endstop.kernel.observation import (
 from endstop.kernel.outcome import Failed, Forced
 from endstop.oracle.leaves import LEAVES
 from endstop.oracle.steering import GRACE_S
-from endstop.ports import Model, ModelRequest, Piece
+from endstop.ports import Model
 from endstop.testing import ScriptedModel, calls, echo_tool
 from endstop.tree.leaves import LeafContext
 from endstop.tree.spec import NodeSpec, TreeSpec
@@ -132,7 +132,7 @@ def test_no_tree_makes_a_run_exceed_its_budget(
         return
     most = Budget(turns=turns, tokens=30_000, seconds=2, tool_calls_per_turn=3, parallel_tools=2)
     scripted = ScriptedModel(*replies, piece_chars=3)  # pyright: ignore[reportArgumentType]
-    model: Model = _Slow(scripted) if is_slow else scripted
+    model: Model = SlowModel(scripted) if is_slow else scripted
     began_s = time.monotonic()
     done = asyncio.run(ask(oracle(model, echo_tool(), budget=most, tree=tree)))  # which audits it
     assert time.monotonic() - began_s < 2 + 5
@@ -192,7 +192,7 @@ async def test_what_is_done_right_after_a_reply_was_halted_finds_it_settled(afte
              BT.action("{after}"), BT.action("run.leave_loop") }} }} }})"""
     )
     words = " ".join(f"word {number}" for number in range(200))
-    model = _Slow(ScriptedModel(words, piece_chars=8))
+    model = SlowModel(ScriptedModel(words, piece_chars=8))
     done = await ask(oracle(model, tree=tree, budget=Budget(turns=3, tokens=100_000, seconds=20)))
     said = of(done.facts, AssistantSaid)
     assert said
@@ -200,21 +200,6 @@ async def test_what_is_done_right_after_a_reply_was_halted_finds_it_settled(afte
     assert len(of(done.facts, CallReserved)) == len(of(done.facts, CallSettled))
     order = [type(fact.payload) for fact in done.facts if getattr(fact.payload, "turn", None) == 0]
     assert order.index(CallSettled) < order.index(AssistantSaid) < order.index(TurnEnded)
-
-
-class _Slow:
-    """A model whose pieces come a moment apart."""
-
-    def __init__(self, model: ScriptedModel) -> None:
-        self._model = model
-        self.name = model.name
-        self.count = model.count
-        self.cost_usd = model.cost_usd
-
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
-        async for piece in self._model.stream(request):
-            await asyncio.sleep(0.001)
-            yield piece
 
 
 @pytest.mark.guarantee("E11")
@@ -269,7 +254,7 @@ async def test_a_guard_that_flips_each_tick_ends_at_the_turn_limit() -> None:
              BT.reactive_sequence { BT.condition("test.flips"), BT.action("turn.take_turn") } } })"""
     )
     said = [f"A. {need_turn(f'reason {number}')}" for number in range(9)]
-    model = _Slow(ScriptedModel(*said, piece_chars=4))
+    model = SlowModel(ScriptedModel(*said, piece_chars=4))
     done = await ask(oracle(model, tree=tree, budget=Budget(turns=4)))
     assert len(of(done.facts, TurnStarted)) == 4
     assert done.audit()

@@ -5,10 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
 
 import pytest
-from oracle_words import AttentiveModel, ask, need_turn, of, oracle, our_tree, runner, signal, with_turn
+from oracle_words import (
+    AttentiveModel,
+    SlowModel,
+    ask,
+    need_turn,
+    of,
+    oracle,
+    our_tree,
+    runner,
+    signal,
+    with_turn,
+)
 
 from endstop.errors import ModelAccessError, ModelBrokeOffError
 from endstop.events.facts import SourceCited
@@ -43,7 +53,7 @@ from endstop.kernel.outcome import (
 )
 from endstop.kernel.verdict import LimitWarned
 from endstop.loop.journal import Delta
-from endstop.ports import ModelRequest, Piece, Source, ToolResult
+from endstop.ports import Source, ToolResult
 from endstop.testing import MemoryStore, ScriptedModel, calls, echo_tool, fails, reply
 from endstop.testing.echo import PlainTool
 
@@ -176,7 +186,7 @@ async def test_three_equal_reasons_end_in_force_completion_before_the_turn_limit
 @pytest.mark.guarantee("A11")
 async def test_the_time_limit_halts_a_stream() -> None:
     model = ScriptedModel(LONG, piece_chars=5)
-    slow = _Slow(model)
+    slow = SlowModel(model)
     began_s = time.monotonic()
     done = await ask(oracle(slow, budget=Budget(turns=5, tokens=500_000, seconds=0.4)))
     assert time.monotonic() - began_s < 0.4 + 0.5
@@ -325,7 +335,7 @@ async def test_cancelling_in_the_middle_of_a_reply_keeps_what_had_come() -> None
     def listen(_: Delta) -> None:
         told.set()
 
-    slow = _Slow(ScriptedModel(LONG, piece_chars=5))
+    slow = SlowModel(ScriptedModel(LONG, piece_chars=5))
     run_id = await home.start(oracle(slow), "Where?", listener=listen)
     await told.wait()
     began_s = time.monotonic()
@@ -345,7 +355,7 @@ async def test_a_guard_in_the_tree_halts_a_reply_while_it_streams() -> None:
             'BT.inverter { BT.condition("reply.is_longer_than", { args = { chars = 100 } }) },',
         )
     )
-    slow = _Slow(ScriptedModel(LONG, "Short.", piece_chars=5))
+    slow = SlowModel(ScriptedModel(LONG, "Short.", piece_chars=5))
     done = await ask(oracle(slow, tree=tree, budget=budget(2)))
     first = of(done.facts, AssistantSaid)[0]
     assert first.is_cut_off
@@ -361,18 +371,3 @@ async def test_sources_of_tools_stand_in_the_record() -> None:
     model = ScriptedModel(calls("search_code", query="count"), f"See pond.py:3. {SUFFICIENT}")
     done = await ask(oracle(model, PlainTool("search_code", found, description="Searches.")))
     assert [one.location for one in of(done.facts, SourceCited)] == ["pond.py:3"]
-
-
-class _Slow:
-    """A model whose pieces come a moment apart."""
-
-    def __init__(self, model: ScriptedModel) -> None:
-        self._model = model
-        self.name = model.name
-        self.count = model.count
-        self.cost_usd = model.cost_usd
-
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
-        async for piece in self._model.stream(request):
-            await asyncio.sleep(0.002)
-            yield piece

@@ -175,6 +175,10 @@ class Recorder:
         texts = self._texts.get(scope)
         return None if texts is None else "\n\n".join(text.strip() for text in texts)
 
+    def is_call_open(self, scope: str, call: str) -> bool:
+        """Whether a tool call has no result yet."""
+        return (scope, call) in self._open_calls
+
     def open_calls(self, scope: str = ROOT) -> tuple[ToolCalled, ...]:
         """The tool calls of a scope that have no result yet."""
         return tuple(called for (name, _), called in self._open_calls.items() if name == scope)

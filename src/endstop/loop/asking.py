@@ -68,8 +68,8 @@ class Asking:
         self._overseer = overseer
         self._run = overseer.run_beside if is_beside else overseer.run
         self._scope = scope
-        self.output_cap = agent.max_output_tokens
-        """How long a reply may be, where nothing else makes it shorter."""
+        self.most_output: Callable[[], int] = lambda: agent.max_output_tokens
+        """How long a reply may be by now, where the limits do not make it shorter."""
         self.watcher: Callable[[], None] | None = None
         """Told that a piece of a reply has come."""
         self._reading: Reading | None = None
@@ -80,11 +80,14 @@ class Asking:
         """On what terms the next call can be made, or the limit that allows none."""
         if self._most_context is not None and self._history.tokens > self._most_context:
             return LimitKind.CONTEXT_TOKENS
+        output_cap = self.most_output()
+        if output_cap < 1:
+            return LimitKind.TOKENS
         return call_terms(
             self._journal.recorder.live.ledger,
             self._scope,
             input_tokens=self._history.tokens,
-            output_cap=self.output_cap,
+            output_cap=output_cap,
             cost_of=self._cost_usd,
             closing=closing,
             is_in_turn=is_in_turn,

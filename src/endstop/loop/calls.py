@@ -281,8 +281,8 @@ class Calls:
         )
 
     def _answered(self, call: _Call, status: CallStatus, text: str, result: ToolResult | None = None) -> None:
-        if not self._journal.is_open(self._scope):
-            return  # the run was ended while this was under way, and that has answered it
+        if not self._journal.recorder.is_call_open(self._scope, call.called.call):
+            return  # the run or the turn was ended while this was under way, and that has answered it
         finished = self._finished(call.called, status, text, call.tool, result)
         self._journal.enter(finished)
         if result is not None:

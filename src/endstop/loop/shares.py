@@ -41,17 +41,13 @@ class Share:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether nothing more may be begun on it."""
-        return self.is_too_small or any(
-            left is not None and left <= 0
-            for left in (
-                self._turns_left,
-                self.tokens_left,
-                self.cost_left,
-                self.seconds_left,
-                self.tool_calls_left,
-            )
-        )
+        """Whether nothing more may be begun on it. A turn begun on it may end; time does not wait."""
+        if self.seconds_left is not None and self.seconds_left <= 0:
+            return True
+        if self._journal.recorder.live.scopes[self._scope].open_turns:
+            return False
+        lefts = (self._turns_left, self.tokens_left, self.cost_left, self.tool_calls_left)
+        return self.is_too_small or any(left is not None and left <= 0 for left in lefts)
 
     @property
     def tokens_left(self) -> int | None:

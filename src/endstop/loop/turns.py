@@ -116,6 +116,7 @@ class Turns:
         self.read_history()
         is_steered = agent.steering is not None
         self._asking = Asking(journal, agent, self._history, overseer, scope, is_beside=is_steered)
+        self._asking.most_output = self._most_output
         self._calls = Calls(journal, agent, toolbox, overseer, scope, run_child, is_beside=is_steered)
         self.signals = signal_state_of(journal.recorder.facts, scope) if is_steered else SignalState()
         """What the signals of all turns add up to. Kept for whoever steers; the governor counts by itself."""
@@ -208,13 +209,12 @@ class Turns:
             return False
         if self._shares:
             self._shares = [share for share in self._shares if not share.is_closed]
-            if any(share.is_used_up for share in self._shares):
+            if any(share.is_used_up for share in self._shares) or not self._fits_shares():
                 return False
         closing = verdict.limit if isinstance(verdict, LastTurn) else None
-        terms = self._asking.terms(closing) if not self._shares else self._terms_within(self._shares, closing)
+        terms = self._asking.terms(closing)
         if isinstance(terms, LimitKind):
             self.unaffordable(terms)
-        if not isinstance(terms, CallTerms):
             return False
         self._terms = terms
         turn = self._turn = self.taken
@@ -432,16 +432,16 @@ class Turns:
         if self.agent.steering is not None:
             self.signals = self.signals.after_turn(reply.signal)
 
-    def _terms_within(self, shares: list[Share], closing: LimitKind | None) -> CallTerms | LimitKind | None:
-        """On what terms the next call can be made; None if what is left of a share pays for none."""
-        self._asking.output_cap = self.agent.max_output_tokens
-        for share in shares:
-            cap = min(self._asking.output_cap, self._output_within(share))
-            if cap < 1:
-                share.is_too_small = True
-                return None
-            self._asking.output_cap = cap
-        return self._asking.terms(closing)
+    def _most_output(self) -> int:
+        """How long a reply may be for its call to fit into every share."""
+        lengths = [self._output_within(share) for share in self._shares if not share.is_closed]
+        return min(lengths, default=self.agent.max_output_tokens)
+
+    def _fits_shares(self) -> bool:
+        """Whether what is left of each share pays for a call. One that does not is used up by that."""
+        for share in self._shares:
+            share.is_too_small = self._output_within(share) < 1
+        return not any(share.is_too_small for share in self._shares)
 
     def _output_within(self, share: Share) -> int:
         """How long a reply may be for its call to fit into a share."""

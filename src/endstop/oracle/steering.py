@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from endstop.errors import TreeError
@@ -43,8 +42,6 @@ class TreeSteering:
     tree: TreeSpec
     leaves: Leaves = LEAVES
     parts: OracleParts = field(default_factory=lambda: OracleParts(prompts=PromptFiles()))
-    on_status: Callable[[Tree], None] | None = None
-    """Shown the tree after each tick, for whoever draws it live. Must not wait."""
 
     async def __call__(self, turns: Turns) -> None:
         """Take turns as the tree says, until it has come to its end."""
@@ -72,8 +69,6 @@ class TreeSteering:
         while True:
             status = tree.tick()
             trace.look()
-            if self.on_status is not None:
-                self.on_status(tree)
             if status is not RunStatus.RUNNING or (turns.is_to_leave and not turns.is_under_way):
                 return
             if turns.is_busy:  # with a step that is bounded by itself
