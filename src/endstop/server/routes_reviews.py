@@ -12,8 +12,9 @@ from pydantic import BaseModel, Field
 
 from endstop.errors import EndstopError, RunStateError, UnknownRunError
 from endstop.events.explain import evidence_line
+from endstop.events.index import decision_word
 from endstop.kernel.finding import Finding
-from endstop.kernel.review import Approved, NeedsChanges, Rejected, ReviewDecision
+from endstop.kernel.review import Rejected
 from endstop.ports import StoredReview
 from endstop.server.access import Caller, CallerHere
 from endstop.server.context import Context, ContextHere
@@ -132,7 +133,7 @@ async def decide_review(
     why_not = "It was rejected" if isinstance(counts, Rejected) else await _resume(context, run_id)
     stored = await context.app.store.run(run_id)
     return Decided(
-        decision=_word(counts),
+        decision=decision_word(counts),
         is_resumed=why_not is None,
         why_not=why_not,
         run=RunShape.of(stored, now=time.time()),
@@ -157,13 +158,3 @@ async def _own_review(context: Context, caller: Caller, run_id: str, review_id: 
     raise UnknownRunError(
         f"There is no review {review_id!r} of the run {run_id!r}", to_do="List yours: GET /api/reviews"
     )
-
-
-def _word(decision: ReviewDecision) -> str:
-    match decision:
-        case Approved():
-            return "approved"
-        case NeedsChanges():
-            return "needs_changes"
-        case Rejected():
-            return "rejected"
