@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from endstop.errors import InvalidValueError
 from endstop.tree.blackboard import Blackboard
+from endstop.tree.plain_values import light_bytes, require_type, weighed
 from endstop.tree.spec import KeySpec, KeyType, PlainValue
 
 
@@ -337,3 +338,22 @@ def test_the_books_about_its_size_are_right_whatever_is_written(steps: list[tupl
     for one, copy in zip(boards.values(), fresh, strict=True):
         copy.restore(one.snapshot())
     assert blackboard.used_bytes == sum(one.used_bytes for one in fresh)
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=20),
+    st.lists(st.integers(), max_size=3),
+)
+
+
+@given(VALUES, st.sampled_from(KeyType))
+def test_the_short_way_says_of_a_value_what_the_long_way_says(value: object, key_type: KeyType) -> None:
+    size = light_bytes(value, key_type)
+    if size is None:
+        return
+    assert weighed("value", value, most_bytes=1_000) == (value, size)
+    require_type("value", cast("PlainValue", value), key_type)

@@ -11,9 +11,11 @@ from endstop.errors import TreeError
 from endstop.tree import trace as tracing
 from endstop.tree.blackboard import Blackboard
 from endstop.tree.draw import expanded
+from endstop.tree.engine import Tree
 from endstop.tree.keys import keys_of
 from endstop.tree.kinds import KINDS
 from endstop.tree.leaves import LeafContext
+from endstop.tree.planning import plan_of
 from endstop.tree.spec import KeySpec, KeyType, NodeSpec, TreeSpec
 from endstop.tree.status import RunStatus
 
@@ -205,7 +207,7 @@ def test_a_trace_tells_of_each_node_how_often_it_was_ticked_and_how_it_stands() 
         raise ValueError("broken")
 
     root = node("selector", node("condition", name="broken", fn="broken"), plays("a", "rrs"), plays("b", "s"))
-    tree = stage.tree(root, is_traced=True)
+    tree = stage.tree(root, is_traced=True, is_timed=True)
     for _ in range(3):
         tree.tick()
     assert [(one.view.name, one.ticks, one.status, one.error) for one in tree.trace.nodes] == [
@@ -214,8 +216,31 @@ def test_a_trace_tells_of_each_node_how_often_it_was_ticked_and_how_it_stands() 
         ("a", 3, SUCCESS, None),
         ("b", 0, None, None),
     ]
-    assert all((one.spent_s > 0) is (one.ticks > 0) for one in tree.trace.nodes)
-    assert tree.trace.nodes[0].spent_s >= tree.trace.nodes[2].spent_s
+    above, broken_leaf, below, unreached = (one.spent_s for one in tree.trace.nodes)
+    assert above is not None
+    assert broken_leaf is not None
+    assert below is not None
+    assert above >= below > 0
+    assert broken_leaf > 0
+    assert unreached == 0
+
+
+@pytest.mark.guarantee("E6")
+def test_a_trace_counts_and_times_ticks_only_where_somebody_asks_for_it() -> None:
+    tree = Stage().tree(A, is_traced=True)
+    tree.tick()
+    assert [(one.status, one.ticks, one.spent_s) for one in tree.trace.nodes] == [(SUCCESS, None, None)]
+
+
+@pytest.mark.guarantee("E6")
+def test_steps_are_the_changes_in_words() -> None:
+    tree = Stage().tree(node("selector", plays("a", "f"), plays("b", "r")), is_traced=True)
+    tree.tick()
+    assert tree.trace.untaken == 3
+    assert tree.trace.take_steps() == ["1 failure", "2 running", "0 running"]
+    tree.halt()
+    assert tree.trace.take_steps() == ["2 halted", "0 halted"]
+    assert tree.trace.take_steps() == []
 
 
 @pytest.mark.guarantee("E6")
@@ -223,15 +248,14 @@ async def test_changes_can_be_taken_once_and_tell_of_halts() -> None:
     stage = Stage()
     tree = stage.tree(node("reactive_sequence", condition("?", "sssf"), waits("a")), is_traced=True)
     tree.tick()
-    stage.services.time_s = 101.0
     tree.tick()
     tree.halt()
-    assert [(change.index, change.status, change.at_s) for change in tree.trace.take_changes()] == [
-        (1, SUCCESS, 100.0),
-        (2, RUNNING, 100.0),
-        (0, RUNNING, 100.0),
-        (2, None, 101.0),
-        (0, None, 101.0),
+    assert [(change.index, change.status) for change in tree.trace.take_changes()] == [
+        (1, SUCCESS),
+        (2, RUNNING),
+        (0, RUNNING),
+        (2, None),
+        (0, None),
     ]
     assert tree.trace.take_changes() == ()
     tree.tick()
@@ -267,3 +291,43 @@ def test_a_tree_that_is_not_traced_has_an_empty_trace() -> None:
     tree.tick()
     assert tree.trace.nodes == []
     assert tree.trace.take_changes() == ()
+
+
+def test_what_is_known_of_a_tree_is_worked_out_once_for_all_its_runs() -> None:
+    stage = Stage()
+    spec = TreeSpec(name="stage", root=node("sequence", A, A))
+    assert plan_of(spec, stage.leaves) is plan_of(spec, stage.leaves)
+    assert plan_of(spec, Stage().leaves) is not plan_of(spec, stage.leaves)
+
+
+def test_what_was_worked_out_is_so_anew_when_leaves_were_registered_since() -> None:
+    stage = Stage()
+    spec = TreeSpec(name="stage", root=node("action", fn="later"))
+    with pytest.raises(TreeError, match="later"):
+        plan_of(spec, stage.leaves)
+    stage.leaves.action("later", writes={"found": KeyType.STRING})(idle)
+    assert [one.name for one in plan_of(spec, stage.leaves).keys] == ["found"]
+    before = plan_of(spec, stage.leaves)
+    stage.leaves.action("another")(idle)
+    assert plan_of(spec, stage.leaves) is not before
+
+
+def test_runs_of_one_tree_share_nothing_that_changes() -> None:
+    stage = Stage()
+    spec = TreeSpec(
+        name="stage", root=writes("count", 1), keys=(KeySpec(name="count", type=KeyType.INTEGER),)
+    )
+    first, second = (Tree(spec, leaves=stage.leaves, is_traced=True) for _ in range(2))
+    first.tick()
+    assert (first.blackboard.get("count"), second.blackboard.get("count")) == (1, None)
+    assert (first.trace.untaken, second.trace.untaken) == (1, 0)
+
+
+@pytest.mark.guarantee("E6")
+def test_a_timed_node_can_be_halted_like_any_other() -> None:
+    tree = Stage().tree(node("sequence", plays("a", "r")), is_traced=True, is_timed=True)
+    tree.tick()
+    tree.halt()
+    tree.halt()
+    assert tree.trace.take_steps() == ["1 running", "0 running", "1 halted", "0 halted"]
+    assert [one.ticks for one in tree.trace.nodes] == [1, 1]

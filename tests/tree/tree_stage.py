@@ -95,6 +95,7 @@ class Stage:
         counts: Mapping[str, int] = MappingProxyType({}),
         blackboard: Blackboard | None = None,
         is_traced: bool = False,
+        is_timed: bool = False,
     ) -> Tree:
         spec = TreeSpec(name="stage", file="stage.lua", root=root, keys=tuple(keys), subtrees=tuple(subtrees))
         return Tree(
@@ -104,6 +105,7 @@ class Stage:
             counts=counts,
             blackboard=blackboard,
             is_traced=is_traced,
+            is_timed=is_timed,
         )
 
     def ticked(self, tree: Tree, ticks: int) -> list[str]:

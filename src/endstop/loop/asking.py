@@ -264,6 +264,8 @@ class Asking:
         def show(text: str | None, is_thought: bool) -> None:
             if self.watcher is not None:
                 self.watcher()
+            if self._journal.listener is None:
+                return
             shown = text if is_thought else stream.finish() if text is None else stream.feed(text)
             if shown:
                 self._journal.show(

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from endstop.errors import StoreError
 from endstop.events.bus import Bus
@@ -18,6 +19,9 @@ from endstop.kernel.outcome import Ending, StopReason
 from endstop.kernel.terms import time_left_s
 from endstop.kernel.verdict import Noticed, Verdict
 from endstop.ports import Clock, Store
+
+if TYPE_CHECKING:
+    from endstop.events.chunks import RunningPath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,10 +116,8 @@ class Journal:
 
     def _tell_others(self) -> None:
         """Have the recorder tell those who want to hear of facts, at no cost where nobody does."""
-        if self._watchers:
-            self.recorder.sink = self._told
-        else:
-            self.recorder.sink = None if self._bus is None else self._bus.publish
+        told = [*(() if self._bus is None else (self._bus.publish,)), *self._watchers]
+        self.recorder.sink = self._told if len(told) > 1 else told[0] if told else None
 
     def _told(self, fact: Fact) -> None:
         if self._bus is not None:
@@ -154,12 +156,18 @@ class Journal:
         self.recorder.end_with(ending, at_s=self.now_s, time=self.unix_s, scope=scope)
         return ending
 
-    def show(self, delta: Delta) -> None:
-        """Let whoever listens see a piece of a reply."""
+    @property
+    def hears_running(self) -> bool:
+        """Whether whoever listens wants to be shown where a tree stands, too: it says so by an attribute of
+        this name. Most want pieces of text only."""
+        return getattr(self.listener, "hears_running", False) is True
+
+    def show(self, shown: Delta | RunningPath) -> None:
+        """Let whoever listens see a piece of a reply; or, if they want that, where the tree stands."""
         if self.listener is None:
             return
         try:
-            self.listener(delta)
+            self.listener(cast("Delta", shown))
         except Exception:  # noqa: BLE001 - a listener's fault stays the listener's
             self.listener = None
 

@@ -110,6 +110,7 @@ class Turns:
         if self.await_user is not None:
             toolbox = Toolbox((*agent.tools, self.await_user, *terminal))
         self._all_tools = self._tools = toolbox.specs
+        self._names = tuple(spec.name for spec in self._tools)
         self._closing_tools = Toolbox(terminal).specs
         self._system = agent.system
         self._history = History(agent.model, system=agent.system, tools=self._tools)
@@ -193,13 +194,16 @@ class Turns:
 
     def prepare(self, *, system: str, tools: Iterable[str]) -> None:
         """From now on the model is given this prompt, and these of the agent's tools in this order."""
+        names = tuple(tools)
+        if system == self._system and names == self._names:
+            return
         by_name = {spec.name: spec for spec in self._all_tools}
-        offered = tuple(by_name[name] for name in tools if name in by_name)
+        offered = tuple(by_name[name] for name in names if name in by_name)
+        names = self._names = tuple(spec.name for spec in offered)
         if system == self._system and offered == self._tools:
             return
         self._system, self._tools = system, offered
         self._history.given(system=system, tools=offered)
-        names = tuple(spec.name for spec in offered)
         self.journal.note(PromptSet(scope=self.scope, turn=self.taken, system=system, tools=names))
 
     def begin(self, verdict: Verdict | None = None, *, offers_tools: bool = True) -> bool:

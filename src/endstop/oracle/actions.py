@@ -6,8 +6,7 @@ import logging
 
 from endstop.events.steered import QueryClassified
 from endstop.kernel.verdict import Stop
-from endstop.oracle.prompting import compose
-from endstop.oracle.query import QueryType, classify, tools_first
+from endstop.oracle.query import QueryType, classify
 from endstop.oracle.registry import LEAVES, board_of, services_of
 from endstop.tree.leaves import LeafContext, LeafCost
 from endstop.tree.spec import KeyType, PlainValue
@@ -85,18 +84,7 @@ def build_llm_request(leaf: LeafContext) -> None:
     """Compose the prompt for this sort of question, and choose the tools it is offered (E9)."""
     board, run = board_of(leaf), services_of(leaf)
     kind = QueryType(_text(board.get("query_type")) or QueryType.CODE.value)
-    offered = tools_first(kind, [spec.name for spec in run.turns.tools])
-    by_name = {spec.name: spec for spec in run.turns.tools}
-    run.turns.prepare(
-        system=compose(
-            kind,
-            tools=[by_name[name] for name in offered],
-            recovery=run.recovery,
-            project=run.parts.project,
-            files=run.parts.prompts,
-        ),
-        tools=offered,
-    )
+    run.prepare(kind)
 
 
 @LEAVES.action("turn.take_turn", cost=LeafCost(turns=1))

@@ -66,7 +66,7 @@ def is_out_of_time(run: OracleServices) -> bool:
 @condition("budget.is_warning_due")
 def is_warning_due(run: OracleServices) -> bool:
     """A limit has come so near that the agent is to be told to wrap up (A2)."""
-    return any(meter.is_warning_due for meter in run.turns.view.meters)
+    return run.is_warning_due
 
 
 # ── the run ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -147,13 +147,12 @@ def situation_of(run: OracleServices) -> Situation:
     """How the agent stands, for whoever chooses the fallback."""
     turns = run.turns
     reply = turns.reply
-    meter = turns.view.meter(LimitKind.TURNS)
     return Situation(
         question=run.question,
         text="" if reply is None else reply.text,
         signal=run.signal,
         turns_without_signal=turns.signals.turns_without_signal,
-        turns_left=None if meter is None else int(meter.remaining),
+        turns_left=run.turns_left,
         tool_calls_last_turn=0 if reply is None else len(reply.calls),
         tool_errors_in_a_row=run.tool_errors_in_a_row,
         has_sources=bool(run.sources),

@@ -10,12 +10,16 @@ from decimal import Decimal
 from typing import cast
 
 from endstop.events.facts import Payload, SignalRejected, SourceCited
-from endstop.kernel.observation import CallStatus, ToolFinished, TurnStarted
+from endstop.kernel.ledger import ROOT
+from endstop.kernel.limits import LimitKind
+from endstop.kernel.observation import CallStatus, ToolFinished
 from endstop.kernel.verdict import Stop, Verdict
+from endstop.kernel.views import may_warn, meters
 from endstop.loop.shares import Share
 from endstop.loop.turns import Turns
 from endstop.oracle.fallback import Chooser, choose
-from endstop.oracle.prompting import PromptFiles
+from endstop.oracle.prompting import PromptFiles, compose
+from endstop.oracle.query import QueryType, tools_first
 from endstop.signals import Signal
 
 
@@ -42,6 +46,9 @@ class OracleServices:
         """How often the fallback was asked since a tool last did its job."""
         self.tool_errors_in_a_row = 0
         self._recovery: tuple[str, ...] = ()
+        self._prompts: dict[tuple[QueryType, tuple[str, ...]], tuple[str, tuple[str, ...]]] = {}
+        self._turn_from = 0
+        """Where in the record the latest turn begins."""
         self._sources: dict[str, None] = {}
         self._facts_read = 0
         self._turn_free = asyncio.Lock()
@@ -74,6 +81,24 @@ class OracleServices:
         self._facts_read = len(facts)
         return tuple(self._sources)
 
+    @property
+    def is_warning_due(self) -> bool:
+        """Whether a limit is near. Asked in every turn, so the meters are read only where one may be."""
+        state, scope = self.turns.journal.recorder.live, self.turns.scope
+        if scope == ROOT and not state.warned and not may_warn(state, scope):
+            return False
+        return any(meter.is_warning_due for meter in meters(state, scope))
+
+    @property
+    def turns_left(self) -> int | None:
+        """None when turns are not limited."""
+        left = (
+            int(meter.remaining)
+            for meter in meters(self.turns.journal.recorder.live, self.turns.scope)
+            if meter.kind is LimitKind.TURNS
+        )
+        return next(left, None)
+
     def verdict(self) -> Verdict:
         """What the governor says now. Asking changes nothing."""
         return self.turns.journal.verdict(self.turns.scope)
@@ -98,6 +123,27 @@ class OracleServices:
         is_malformed = any(isinstance(payload, SignalRejected) for payload in self._payloads_of_turn())
         return (*own, *self._recovery, *(("malformed_signal",) if is_malformed else ()))
 
+    def prepare(self, kind: QueryType) -> None:
+        """Have the model given the prompt for this sort of question, and the tools for it, in their order."""
+        asked = kind, self.recovery
+        prepared = self._prompts.get(asked)
+        if prepared is None:
+            prepared = self._prompts[asked] = self._prepared(*asked)
+        system, tools = prepared
+        self.turns.prepare(system=system, tools=tools)
+
+    def _prepared(self, kind: QueryType, recovery: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+        by_name = {spec.name: spec for spec in self.turns.tools}
+        tools = tools_first(kind, list(by_name))
+        system = compose(
+            kind,
+            tools=[by_name[name] for name in tools],
+            recovery=recovery,
+            project=self.parts.project,
+            files=self.parts.prompts,
+        )
+        return system, tools
+
     def tools_were_run(self) -> None:
         """Look at what came of the tool calls of the turn under way."""
         results = [payload for payload in self._payloads_of_turn() if isinstance(payload, ToolFinished)]
@@ -109,14 +155,9 @@ class OracleServices:
 
     def _payloads_of_turn(self) -> list[Payload]:
         """What was recorded since the latest turn began, oldest first."""
-        payloads: list[Payload] = []
-        for fact in reversed(self.turns.journal.recorder.facts):
-            payload = fact.payload
-            if getattr(payload, "scope", None) == self.turns.scope:
-                payloads.append(payload)
-                if isinstance(payload, TurnStarted):
-                    break
-        return payloads[::-1]
+        scope = self.turns.scope
+        payloads = [fact.payload for fact in self.turns.journal.recorder.facts[self._turn_from :]]
+        return [payload for payload in payloads if getattr(payload, "scope", None) == scope]
 
     async def take_turn(self, *, offers_tools: bool = True) -> bool:
         """Begin a turn and make its model call. False if there was none to be had, or it failed."""
@@ -125,6 +166,7 @@ class OracleServices:
             if not self.turns.begin(offers_tools=offers_tools):
                 return False
             self._recovery = ()
+            self._turn_from = len(self.turns.journal.recorder.facts)
             reply = await self.turns.ask()
         return reply.failure is None and reply.unaffordable is None
 

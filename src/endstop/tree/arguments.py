@@ -7,26 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
 
 from endstop.tree.blackboard import Blackboard
 from endstop.tree.leaf_arguments import key_named
-from endstop.tree.leaves import LeafContext
 from endstop.tree.spec import PlainValue
 
 PLACEHOLDER = re.compile(r"\{(?:(?P<brace>\{)|(?P<key>[A-Za-z_]\w*)\})")
-
-
-def calling(
-    function: Callable[..., Any], context: LeafContext, arguments: Mapping[str, PlainValue]
-) -> Callable[[], object]:
-    """A call of a leaf's function with its arguments, ready to be made."""
-    if all(_is_fixed(value) for value in arguments.values()):
-        return partial(function, context, **arguments)
-    assert context.blackboard is not None, "the engine always has one"
-    resolve = resolving(arguments, context.blackboard)
-    return lambda: function(context, **resolve())
 
 
 def resolving(
@@ -51,7 +37,7 @@ def filling(prompt: str, blackboard: Blackboard) -> Callable[[], str]:
     return lambda: PLACEHOLDER.sub(filled, prompt)
 
 
-def _is_fixed(value: PlainValue) -> bool:
+def is_fixed(value: PlainValue) -> bool:
     """The same at every call, and nothing that whoever is given it could change."""
     if isinstance(value, str):
         return key_named(value) is None

@@ -13,10 +13,11 @@ back: not past its type, its size, or the walls of a branch. All boards of a run
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from endstop.errors import InvalidValueError
 from endstop.kernel.texts import closest
-from endstop.tree.plain_values import TooLargeError, copied, require_type, weighed
+from endstop.tree.plain_values import TooLargeError, copied, light_bytes, require_type, weighed
 from endstop.tree.spec import KeySpec, KeyType, PlainValue
 
 MOST_BYTES = 1_000_000
@@ -64,8 +65,17 @@ class Blackboard:
 
     def set(self, key: str, value: object) -> None:
         """Write. If the value is refused, nothing has changed."""
+        home, space = self._home(key), self._space
+        size = light_bytes(value, home._types[key]) if key in home._types else None
+        if size is not None:  # what nearly all are, and nothing that needs a copy or a closer look
+            used_bytes = space.used_bytes + size - home._bytes[key]
+            if used_bytes <= space.most_bytes:
+                space.used_bytes = used_bytes
+                home._values[key] = cast("PlainValue", value)
+                home._bytes[key] = size
+                return
         plain, size = self._checked(key, value)
-        self._home(key)._put(key, plain, size)
+        home._put(key, plain, size)
 
     def declares(self, key: str) -> bool:
         """Whether the key can be read and written here."""
@@ -147,8 +157,12 @@ class Blackboard:
             if key.name in self._types:
                 raise InvalidValueError("key of the blackboard", key.name, allowed="each name once")
             self._types[key.name] = key.type
-            self._defaults[key.name] = self._checked(key.name, key.default)
-            value, size = self._defaults[key.name]
+            size = light_bytes(key.default, key.type)
+            if size is None or self._space.used_bytes + size > self._space.most_bytes:
+                value, size = self._checked(key.name, key.default)
+            else:
+                value = key.default
+            self._defaults[key.name] = value, size
             self._put(key.name, value, size)
 
     def _checked(self, key: str, value: object) -> tuple[PlainValue, int]:

@@ -56,6 +56,11 @@ class PassBound:
     seconds: float | None = 0.0
 
 
+_NOTHING = PassBound()
+_LEAF_RUN = PassBound(leaf_runs=1)
+_SLOW_LEAF_RUN = PassBound(leaf_runs=1, seconds=None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeBound:
     """What a tree can use at most, in one pass and in a whole run."""
@@ -118,14 +123,15 @@ def bound_problems(
 
 
 def _one_pass(tree: TreeSpec, leaves: Leaves, counts: Mapping[str, int]) -> PassBound:
-    def use(node: NodeSpec, below_it: Sequence[PassBound]) -> PassBound:
-        return _of_node(
-            node,
-            _sum((*below_it, _of_leaf(node, leaves, counts)), is_parallel=node.kind == "parallel"),
-            counts,
-        )
+    per_turn = _count(_PER_TURN, counts, otherwise=MOST_TIMES)
 
-    return folded(tree, use, nothing=PassBound())
+    def use(node: NodeSpec, below_it: Sequence[PassBound]) -> PassBound:
+        own = _of_leaf(node, leaves, per_turn)
+        parts = below_it if below_it and own is _NOTHING else (*below_it, own)
+        whole = parts[0] if len(parts) == 1 else _sum(parts, is_parallel=node.kind == "parallel")
+        return _of_node(node, whole, counts)
+
+    return folded(tree, use, nothing=_NOTHING)
 
 
 def _of_node(node: NodeSpec, all_below: PassBound, counts: Mapping[str, int]) -> PassBound:
@@ -148,9 +154,8 @@ def _of_node(node: NodeSpec, all_below: PassBound, counts: Mapping[str, int]) ->
     return all_below
 
 
-def _of_leaf(node: NodeSpec, leaves: Leaves, counts: Mapping[str, int]) -> PassBound:
+def _of_leaf(node: NodeSpec, leaves: Leaves, per_turn: int) -> PassBound:
     """What a node uses itself. Decorators with a condition by name run a leaf as well."""
-    per_turn = _count(_PER_TURN, counts, otherwise=MOST_TIMES)
     match node.kind:
         case "llm_call":
             is_offered_tools = node.parameters.get("tools") is not False
@@ -163,13 +168,15 @@ def _of_leaf(node: NodeSpec, leaves: Leaves, counts: Mapping[str, int]) -> PassB
             reply_calls = per_turn if cost.runs_tools else 0
             return _leaf_run(turns=cost.turns, reply_calls=reply_calls, own_calls=cost.tool_calls)
         case "condition":
-            return PassBound(leaf_runs=1)
+            return _LEAF_RUN
         case _:
-            return PassBound(leaf_runs=int("fn" in node.parameters))
+            return _LEAF_RUN if "fn" in node.parameters else _NOTHING
 
 
 def _leaf_run(*, turns: int = 0, reply_calls: int = 0, own_calls: int = 0) -> PassBound:
     """One run of a leaf that may take time. Without a turn it costs nothing."""
+    if not turns and not reply_calls and not own_calls:
+        return _SLOW_LEAF_RUN
     return PassBound(
         leaf_runs=1,
         turns=turns,

@@ -19,7 +19,7 @@ class _InOrder(Node):
 
     def __init__(self, children: Sequence[Node], *, goes_on: RunStatus) -> None:
         super().__init__(children)
-        self._ticks = tuple(child.tick for child in children)
+        self._ticks = tuple([child.tick for child in children])
         self._count = len(self._ticks)
         self._goes_on = goes_on
         self._at = 0
@@ -74,7 +74,7 @@ class _Reactive(Node):
 
     def __init__(self, children: Sequence[Node], *, goes_on: RunStatus) -> None:
         super().__init__(children)
-        self._ticks = tuple(child.tick for child in children)
+        self._ticks = tuple([child.tick for child in children])
         self._goes_on = goes_on
         self._running_at = -1
 
@@ -128,7 +128,7 @@ class ParallelNode(Node):
     is gone. What the others wrote is merged in the order of the nodes, not of their ending.
     """
 
-    __slots__ = ("_blackboard", "_branches", "_ended", "_most_failures", "_needed")
+    __slots__ = ("_blackboard", "_branches", "_ended", "_most_failures", "_needed", "_ticks")
 
     def __init__(
         self,
@@ -139,6 +139,7 @@ class ParallelNode(Node):
         branches: Sequence[Blackboard],
     ) -> None:
         super().__init__(children)
+        self._ticks = tuple([child.tick for child in children])
         self._needed = needed
         self._most_failures = len(self.children) - needed
         self._blackboard = blackboard
@@ -167,10 +168,10 @@ class ParallelNode(Node):
             return FAILURE  # more are needed than there are
         ended = self._ended
         successes, failures = ended.count(SUCCESS), ended.count(FAILURE)
-        for at, child in enumerate(self.children):
+        for at, tick in enumerate(self._ticks):
             if ended[at] is not None:
                 continue
-            status = child.tick()
+            status = tick()
             if status is RUNNING:
                 continue
             ended[at] = status

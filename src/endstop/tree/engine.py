@@ -22,9 +22,9 @@ from math import inf
 from endstop.errors import RunStateError
 from endstop.tree.blackboard import Blackboard
 from endstop.tree.building import Builder
-from endstop.tree.keys import keys_of
 from endstop.tree.leaves import Leaves
 from endstop.tree.node import RUNNING, Pulse
+from endstop.tree.planning import plan_of
 from endstop.tree.services import Alone, Services
 from endstop.tree.spec import TreeSpec
 from endstop.tree.status import RunStatus
@@ -44,23 +44,26 @@ class Tree:
         counts: Mapping[str, int] | None = None,
         blackboard: Blackboard | None = None,
         is_traced: bool = False,
+        is_timed: bool = False,
     ) -> None:
         """Without ``services`` a tree has a clock, and neither a model nor tools.
 
-        ``counts`` gives the numbers that stand behind names such as ``"max_turns"``.
+        ``counts`` gives the numbers that stand behind names such as ``"max_turns"``. ``is_timed``: the trace
+        tells also how often each node was ticked, and how long that took.
         """
         services = Alone() if services is None else services
         self.spec = spec
-        self.blackboard = Blackboard(keys_of(spec, leaves)) if blackboard is None else blackboard
+        plan = plan_of(spec, leaves)
+        self.blackboard = Blackboard(plan.keys) if blackboard is None else blackboard
         self.status: RunStatus | None = None
         """After the last tick; None before the first, and when it was halted."""
         self._pulse = Pulse(lambda: services.now_s)
         self._tasks = Tasks(self._pulse.wake)
-        self.trace = Trace(self._pulse.now)
+        self.trace = Trace(is_timed=is_timed)
         """Empty unless the tree is traced."""
         builder = Builder(
-            spec,
-            leaves=leaves,
+            spec.name,
+            plan,
             services=services,
             counts={} if counts is None else counts,
             pulse=self._pulse,
@@ -69,15 +72,20 @@ class Tree:
         )
         self._root = builder.build(self.blackboard)
         self._tick_root = self._root.tick
-        self.nodes: tuple[NodeView, ...] = tuple(builder.views)
+        self.nodes: tuple[NodeView, ...] = plan.views
         """All nodes, each before those below it."""
-        self._built = tuple(builder.nodes[view.index] for view in self.nodes)
+        self._built = tuple([builder.nodes[index] for index in range(len(plan.views))])
         self._is_ticking = False
 
     @property
     def running_path(self) -> tuple[str, ...]:
         """The names of the running nodes, from the root to the leaf (or leaves, below a parallel)."""
-        return tuple(view.name for view, node in zip(self.nodes, self._built, strict=True) if node.is_running)
+        return tuple([view.name for view in self.running_nodes])
+
+    @property
+    def running_nodes(self) -> tuple[NodeView, ...]:
+        """The running nodes, in that order."""
+        return tuple([self.nodes[index] for index, node in enumerate(self._built) if node.is_running])
 
     @property
     def errors(self) -> Mapping[str, str]:
@@ -123,9 +131,12 @@ class Tree:
         self._root.halt()
         self.status = None
 
-    async def wait(self) -> None:
-        """Until the tree should be ticked again: something happened, something ended, or is due."""
-        await self._pulse.wait()
+    async def wait(self, most_s: float = inf) -> bool:
+        """Until the tree should be ticked again: something happened, something ended, or is due.
+
+        False if there was nothing of that within ``most_s``.
+        """
+        return await self._pulse.wait(most_s)
 
     async def run(self) -> RunStatus:
         """Tick to the end. If this is cancelled, or a tick raises, all that is under way is ended, too."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NoReturn
 
 from endstop.errors import InvalidValueError
@@ -82,6 +83,12 @@ class Expression:
 
 def parse(text: str) -> Expression:
     """The expression of this text; ``InvalidValueError`` says where it goes wrong and what was expected."""
+    return _parsed(text) if _is_text(text) else _Parser(text).expression()
+
+
+@lru_cache(maxsize=1_000)
+def _parsed(text: str) -> Expression:
+    """The same texts are read when a tree is checked, and again for every one that has a part of it."""
     return _Parser(text).expression()
 
 

@@ -12,22 +12,23 @@ from endstop.tree.spec import NodeSpec, PlainValue
 class Given:
     """The parameters of one node. Whatever cannot be read is an ``InvalidValueError``."""
 
-    def __init__(self, node: NodeSpec, *, counts: Mapping[str, int]) -> None:
+    __slots__ = ("node",)
+
+    def __init__(self, node: NodeSpec) -> None:
         self.node = node
-        self._counts = counts
 
     def __contains__(self, name: str) -> bool:
         return self.node.parameters.get(name) is not None
 
-    def count(self, name: str) -> int:
+    def count(self, name: str, counts: Mapping[str, int]) -> int:
         """A whole number, or the configured one that is named."""
         value = self.node.parameters.get(name)
-        if isinstance(value, str) and value in CONFIGURED_COUNTS and value not in self._counts:
+        if isinstance(value, str) and value in CONFIGURED_COUNTS and value not in counts:
             raise self.wrong(name, f"a number behind that name: counts={{{value!r}: 30}}")
-        if isinstance(value, str) and value in self._counts:
-            value = self._counts[value]
+        if isinstance(value, str) and value in counts:
+            value = counts[value]
         if type(value) is not int or value < 1:
-            names = "".join(f", {one!r}" for one in self._counts)
+            names = "".join(f", {one!r}" for one in counts)
             raise self.wrong(name, f"a whole number from 1{names}")
         return value
 
@@ -68,12 +69,12 @@ class Given:
             raise self.wrong("succeed_when", '"all", "one", or a whole number from 1')
         return value
 
-    def limits(self) -> dict[str, int | float | str]:
+    def limits(self, counts: Mapping[str, int]) -> dict[str, int | float | str]:
         """The limits of a share."""
         found: dict[str, int | float | str] = {}
         for name in ("turns", "tokens", "tool_calls"):
             if name in self:
-                found[name] = self.count(name)
+                found[name] = self.count(name, counts)
         if "seconds" in self:
             found["seconds"] = self.seconds("seconds")
         cost_usd = self.node.parameters.get("cost_usd")

@@ -90,10 +90,13 @@ class Kind:
     @property
     def most_children(self) -> int | None:
         """None for any number."""
-        return {Group.LEAF: 0, Group.DECORATOR: 1, Group.COMPOSITE: None}[self.group]
+        return 0 if self.group is Group.LEAF else 1 if self.group is Group.DECORATOR else None
 
     def parameter(self, name: str) -> Parameter | None:
-        return next((one for one in self.parameters if one.name == name), None)
+        for one in self.parameters:
+            if one.name == name:
+                return one
+        return None
 
 
 def _parameter(name: str, takes: Takes, doc: str, *, required: bool = False, choices: tuple[str, ...] = ()):

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from types import NoneType, UnionType
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
+from functools import lru_cache
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from endstop.errors import brief
@@ -61,9 +71,15 @@ def argument_problems(leaf: Leaf, arguments: Mapping[str, object]) -> Iterator[t
 def _hints(leaf: Leaf) -> Mapping[str, Any]:
     """The types of a leaf's parameters, as far as they can be known: a name in them may be out of reach."""
     try:
-        return get_type_hints(leaf.function)
+        return _all_hints(leaf.function)
     except Exception:  # noqa: BLE001 - annotations are somebody's code, and may say anything
         return {name: _simple(parameter.annotation) for name, parameter in leaf.parameters.items()}
+
+
+@lru_cache(maxsize=1_000)
+def _all_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Read once: annotations are text, and a tree names the same leaf many times."""
+    return MappingProxyType(get_type_hints(function))
 
 
 def _simple(annotation: object) -> Any:

@@ -58,7 +58,7 @@ class BesideNode(Node):
                 status = self._begin()
             else:
                 self._task = None
-                status = self._end(task.result())
+                status = self._end(self._tasks.take(task))
         except NOT_OURS as error:
             status = self.fail(error)
         self.is_running = status is RUNNING

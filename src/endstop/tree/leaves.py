@@ -101,6 +101,9 @@ class Leaves:
         """The name that was probably meant."""
         return closest(name, [leaf.name for leaf in self if leaf.is_action is is_action])
 
+    def __len__(self) -> int:
+        return len(self._leaves)
+
     def __iter__(self) -> Iterator[Leaf]:
         return iter(self._leaves.values())
 

@@ -19,16 +19,19 @@ from endstop.tree.status import RunStatus
 class LoopNode(OneBelow):
     """Counts rounds. What it means that one has ended, each kind of loop says itself."""
 
-    __slots__ = ("_most", "_pulse", "_round")
+    __slots__ = ("_is_in_round", "_most", "_pulse", "_round")
 
     def __init__(self, child: Node, *, most: int, pulse: Pulse) -> None:
         super().__init__(child)
         self._most = most
         self._pulse = pulse
         self._round = 0
+        self._is_in_round = False
+        """A round was begun, and has not ended."""
 
     def tick(self) -> RunStatus:
         status = self._tick_child()
+        self._is_in_round = status is RUNNING
         if status is not RUNNING:
             self._round += 1
             status = self._after(status)
@@ -49,6 +52,7 @@ class LoopNode(OneBelow):
 
     def _ended(self, status: RunStatus) -> RunStatus:
         self._round = 0
+        self._is_in_round = False
         self.is_running = False
         return status
 
@@ -112,7 +116,7 @@ class ForEachNode(LoopNode):
                 self._items = self._listed()
             if not self._items:
                 return SUCCESS
-            if not self._child.is_running:
+            if not self._is_in_round:
                 self._blackboard.set(self._item_key, self._items[self._round])
         except InvalidValueError as error:
             return self._ended(self.fail(error))

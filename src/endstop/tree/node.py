@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from inspect import isawaitable, iscoroutine
 from math import inf
 from typing import TypeAlias
@@ -40,34 +39,52 @@ class Pulse:
         """Something has happened since the last tick began."""
         self.due_s = inf
         """When a running node wants to be looked at, whatever happens. Told anew at every tick."""
-        self._waiters: set[asyncio.Event] = set()
+        self._waiters: set[asyncio.Future[None]] = set()
 
     def wake(self) -> None:
         self.is_awake = True
         for waiter in self._waiters:
-            waiter.set()
+            _finish(waiter)
 
     def wake_at(self, due_s: float) -> None:
         if due_s < self.due_s:
             self.due_s = due_s
 
-    async def wait(self) -> None:
-        """Until somebody wakes the tree, or it is due. Others get their turn in any case."""
-        waiter = asyncio.Event()
+    async def wait(self, most_s: float = inf) -> bool:
+        """Until somebody wakes the tree, or it is due; False if neither was so within ``most_s``.
+
+        Others get their turn in any case.
+        """
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + most_s  # by the loop's clock, which goes on even if the tree's does not
+        if self.is_awake or self._left_s() <= 0:
+            await asyncio.sleep(0)
+        while not self.is_awake and (left_s := self._left_s()) > 0:
+            most_s = until_s - loop.time()
+            if most_s <= 0:
+                return False
+            await self._woken_within(min(left_s, most_s), loop)
+        return True
+
+    def _left_s(self) -> float:
+        return inf if self.due_s == inf else self.due_s - self.now()
+
+    async def _woken_within(self, most_s: float, loop: asyncio.AbstractEventLoop) -> None:
+        """A future and a timer of our own: an event within a time limit does the same, and is dear."""
+        waiter: asyncio.Future[None] = loop.create_future()
+        timer = None if most_s == inf else loop.call_later(max(most_s, _A_MOMENT_S), _finish, waiter)
         self._waiters.add(waiter)
         try:
-            await asyncio.sleep(0)
-            while not self.is_awake and (left_s := self.due_s - self.now()) > 0:
-                waiter.clear()
-                await _set_within(waiter, None if left_s == inf else max(left_s, _A_MOMENT_S))
+            await waiter
         finally:
             self._waiters.discard(waiter)
+            if timer is not None:
+                timer.cancel()
 
 
-async def _set_within(event: asyncio.Event, timeout_s: float | None) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(timeout_s):
-            await event.wait()
+def _finish(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 class Node(ABC):

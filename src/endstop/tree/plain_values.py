@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from types import NoneType
 from typing import cast
 
 from endstop.errors import InvalidValueError
@@ -24,6 +25,16 @@ _TYPES: Mapping[KeyType, tuple[tuple[type, ...], str]] = {
     KeyType.LIST: ((list,), "a list"),
     KeyType.MAP: ((dict,), "a map"),
 }
+_LIGHT: Mapping[KeyType, frozenset[type]] = {
+    KeyType.ANY: frozenset({NoneType, bool, str}),
+    KeyType.STRING: frozenset({NoneType, str}),
+    KeyType.BOOLEAN: frozenset({NoneType, bool}),
+    KeyType.INTEGER: frozenset({NoneType, int}),
+    KeyType.NUMBER: frozenset({NoneType, int}),
+    KeyType.LIST: frozenset({NoneType}),
+    KeyType.MAP: frozenset({NoneType}),
+}
+_SMALL = 2**31
 
 
 class TooLargeError(Exception):
@@ -39,6 +50,20 @@ def weighed(field: str, value: object, *, most_bytes: int) -> tuple[PlainValue, 
     weighing = _Weighing(field, most_bytes)
     plain = weighing.taken(value, 0)
     return plain, weighing.bytes
+
+
+def light_bytes(value: object, key_type: KeyType) -> int | None:
+    """What ``weighed`` would say of a value that plainly is of this type; None if it takes a closer look."""
+    kind = type(value)
+    if kind not in _LIGHT[key_type]:
+        return None
+    if kind is str:
+        text = cast("str", value)
+        return 2 + len(text) if text.isascii() else None
+    if kind is int:
+        number = cast("int", value)
+        return 1 + number.bit_length() // 3 if -_SMALL < number < _SMALL else None
+    return 4
 
 
 def copied(value: PlainValue) -> PlainValue:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from endstop.errors import TreeError
 from endstop.kernel.texts import closest
@@ -67,29 +67,55 @@ def folded(
     Each node is combined once, whatever refers to it, and however deep it stands. ``nothing`` stands for a
     node that is below itself: a circle, which is refused elsewhere.
     """
-    children = below(tree)
     done: dict[int, Result] = {}
-    open_: set[int] = set()
+    for node, below_it in _from_below(tree):
+        done[id(node)] = combine(node, [done.get(child, nothing) for child in below_it])
+    return done[id(tree.root)]
+
+
+_Order = list[tuple[NodeSpec, tuple[int, ...]]]
+"""Nodes, each with the ids of those below it."""
+
+
+def _from_below(tree: TreeSpec) -> _Order:
+    """All nodes, each once and after those below it. Worked out once: a tree is folded several times."""
+    known = tree.worked_out.get(_from_below)
+    if known is None:
+        known = tree.worked_out[_from_below] = _ordered(tree)
+    return cast("_Order", known)
+
+
+def _ordered(tree: TreeSpec) -> _Order:
+    children = below(tree)
+    order: _Order = []
+    done: set[int] = set()
+    open_: dict[int, tuple[int, ...]] = {}
     waiting = [tree.root]
     while waiting:
         node = waiting[-1]
-        if id(node) in done:
+        at = id(node)
+        if at in done:
             waiting.pop()
-        elif id(node) in open_:
-            results = [done.get(id(child), nothing) for child in children(node)]
-            done[id(node)] = combine(node, results)
-            open_.discard(id(node))
+        elif at in open_:
+            order.append((node, open_.pop(at)))
+            done.add(at)
             waiting.pop()
         else:
-            open_.add(id(node))
-            waiting.extend(
-                child for child in children(node) if id(child) not in open_ and id(child) not in done
-            )
-    return done[id(tree.root)]
+            below_it = children(node)
+            open_[at] = tuple([id(child) for child in below_it])
+            waiting += [child for child in below_it if id(child) not in open_ and id(child) not in done]
+    return order
 
 
 def size_problems(tree: TreeSpec) -> tuple[Problem, ...]:
     """What is wrong with the size of a tree, all it refers to written out."""
+    known = tree.worked_out.get(size_problems)
+    if known is None:
+        known = tree.worked_out[size_problems] = _size_problems(tree)
+    return cast("tuple[Problem, ...]", known)
+
+
+def _size_problems(tree: TreeSpec) -> tuple[Problem, ...]:
     nodes, levels = folded(tree, _size, nothing=(0, 0))
     found: list[str] = []
     if nodes > MOST_NODES:

@@ -87,6 +87,16 @@ class TreeSpec:
         """The same for trees that behave the same: where their nodes stand in a file does not count."""
         return sha256(_dumped(_behaviour(to_plain(self))).encode()).hexdigest()[:16]
 
+    @cached_property
+    def json(self) -> str:
+        """The tree as text: the same text for the same tree."""
+        return _dumped(to_plain(self))
+
+    @cached_property
+    def worked_out(self) -> dict[object, object]:
+        """What others have worked out of it, kept while it is there: one tree steers many runs."""
+        return {}
+
     def subtree(self, name: str) -> TreeSpec | None:
         """The tree of that name, this one included."""
         return self if name == self.name else next((t for t in self.subtrees if t.name == name), None)
@@ -94,7 +104,7 @@ class TreeSpec:
 
 def to_json(tree: TreeSpec) -> str:
     """The tree as JSON text: the same text for the same tree."""
-    return _dumped(to_plain(tree))
+    return tree.json
 
 
 def from_json(text: str) -> TreeSpec:

@@ -23,11 +23,13 @@ Work: TypeAlias = Coroutine[Any, Any, Any]
 class Tasks:
     """Starts tasks, and looks after those that were given up until they have ended."""
 
-    __slots__ = ("_left", "_wake")
+    __slots__ = ("_left", "_under_way", "_wake")
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._left: set[asyncio.Task[Any]] = set()
+        self._under_way: set[asyncio.Task[Any]] = set()
+        """Those whose end the tree does not know of."""
 
     def start(self, begin: Callable[[], Work]) -> asyncio.Task[Any]:
         """Begin something. The tree is woken when it has ended."""
@@ -40,10 +42,17 @@ class Tasks:
             )
         task = loop.create_task(begin())
         task.add_done_callback(self._ended)
+        self._under_way.add(task)
         return task
+
+    def take(self, task: asyncio.Task[Any]) -> object:
+        """What a task gave that has ended. The tree need not be woken for it, if it was not yet."""
+        self._under_way.discard(task)
+        return task.result()
 
     def give_up(self, task: asyncio.Task[Any]) -> None:
         """Cancel a task. Nobody waits for what comes of it, but it is not lost sight of."""
+        self._under_way.discard(task)
         if not task.done():
             self._left.add(task)
             task.cancel()
@@ -68,9 +77,9 @@ class Tasks:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         if not task.cancelled():
             task.exception()  # looked at, so that nobody is told of it as never looked at
-        if task in self._left:
-            self._left.discard(task)
-        else:
+        self._left.discard(task)
+        if task in self._under_way:
+            self._under_way.discard(task)
             self._wake()
 
 
