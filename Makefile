@@ -8,8 +8,11 @@ BIN := .venv/bin
 CORPUS ?= tests/corpus
 TEST_JOBS ?= 2
 
+# Where it is set, every process of the tests would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup serve demo test check unit coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve page page-check screenshots demo test check unit coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -26,13 +29,31 @@ $(UV):
 
 setup: .venv/.synced ## make the virtual environment
 
-serve: setup ## start the server on this machine, on its embedded defaults; it prints a link and a token
+serve: setup page ## start the server and its page on this machine, on its embedded defaults; it prints a link
 	@$(BIN)/endstop serve --token
+
+# The page is built into the package, and again whenever something that it is made from is newer.
+PAGE := src/endstop/page/index.html
+PAGE_SOURCES := $(shell find web/src web/public -type f ! -name schema.d.ts 2>/dev/null) web/index.html web/vite.config.ts schemas/openapi.json
+
+web/node_modules/.installed: web/package.json web/package-lock.json | $(UV)
+	scripts/npm.sh ci --silent
+	@touch $@
+
+$(PAGE): web/node_modules/.installed $(PAGE_SOURCES)
+	scripts/npm.sh run --silent build
+
+page: $(PAGE) ## build the page that `endstop serve` shows (Node of the machine, or from PyPI)
+
+page-check: $(PAGE) ## the page: types, lint, its own tests, its weight
+	scripts/npm.sh run --silent check
+	scripts/npm.sh run --silent test
+	$(BIN)/python scripts/page_weight.py
 
 demo: setup ## watch agents that try to run for ever being stopped, in this terminal
 	@$(BIN)/endstop demo
 
-test: check docs-check coverage ## everything that must hold before a change lands
+test: check docs-check page-check coverage ## everything that must hold before a change lands
 
 check: setup ## formatting, lint, types, import rules
 	$(BIN)/ruff format --check .
@@ -68,15 +89,15 @@ fuzz-api: setup ## requests of every kind against a real server, many of them (m
 	ENDSTOP_API_EXAMPLES=500 $(BIN)/pytest -p no:xdist --timeout=3000 tests/server/test_server_openapi.py
 
 bench: setup bench-detectors ## cost per turn beside other frameworks (sets them up; many minutes), import time, parser
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_loop.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_kernel.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_tree.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_oracle.py
+	$(BIN)/python benchmarks/bench_loop.py
+	$(BIN)/python benchmarks/bench_kernel.py
+	$(BIN)/python benchmarks/bench_tree.py
+	$(BIN)/python benchmarks/bench_oracle.py
 	$(BIN)/python benchmarks/bench_queries.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_server.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_guard.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_import.py
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python benchmarks/bench_signal_parser.py
+	$(BIN)/python benchmarks/bench_server.py
+	$(BIN)/python benchmarks/bench_guard.py
+	$(BIN)/python benchmarks/bench_import.py
+	$(BIN)/python benchmarks/bench_signal_parser.py
 
 bench-detectors: setup ## detectors on a labelled corpus: make bench-detectors CORPUS=folder
 	$(BIN)/python benchmarks/bench_detectors.py $(CORPUS)
@@ -98,4 +119,4 @@ format: setup ## format the code
 	$(BIN)/ruff check --fix .
 
 clean: ## remove what was made here
-	rm -rf .venv .tools .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis benchmarks/.peers
+	rm -rf web/node_modules src/endstop/page .venv .tools .coverage .coverage.* .pytest_cache .ruff_cache .hypothesis benchmarks/.peers
