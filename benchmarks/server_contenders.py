@@ -20,6 +20,7 @@ from endstop.app import Config, make_agent, open_app
 from endstop.kernel.budget import Budget
 from endstop.loop.agent import Agent
 from endstop.server.access import Access
+from endstop.server.pace import new_loop, set_process
 from endstop.server.questions import Wanted
 from endstop.server.rate import QueryLimits
 from endstop.server.server import make_server
@@ -99,4 +100,6 @@ async def serve_bare(file: Path) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run((serve_endstop if sys.argv[1] == "endstop" else serve_bare)(Path(sys.argv[2])))
+    set_process()  # alike for both
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run((serve_endstop if sys.argv[1] == "endstop" else serve_bare)(Path(sys.argv[2])))

@@ -10,7 +10,6 @@ import re
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = (sys.executable, "-m", "endstop.cli")
-_COMPILED = tempfile.TemporaryDirectory(prefix="endstop-tests-")
-"""Compiled modules are kept here while the tests run: dozens of processes would compile them again."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -58,8 +55,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     """The environment of a command that keeps its things in ``home``."""
     theirs = ("ENDSTOP_", "ORACLE_", "COLUMNS", "LINES")  # how wide it is, the terminal itself tells
     kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-    kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    kept["PYTHONPYCACHEPREFIX"] = _COMPILED.name
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)  # dozens of processes would compile all modules again
     return {**kept, "ENDSTOP_HOME": str(home), "TERM": "xterm-256color", **more}
 
 

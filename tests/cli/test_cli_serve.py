@@ -89,7 +89,10 @@ def test_a_fresh_install_lets_in_whoever_opens_the_link_and_nobody_else(home: Pa
         assert served.link is not None
         with served.client() as browser, served.client() as other:
             assert other.get("/api/runs").status_code == 401
-            assert browser.get(served.link).status_code == 303
+            opened = browser.get(served.link)
+            assert opened.status_code == 303
+            assert browser.get("/api/session").status_code == 401
+            key = browser.headers["X-Endstop-Key"] = opened.headers["location"].removeprefix("/#key=")
             assert other.get(served.link).status_code == 401
             assert browser.get("/api/session").json() == {"user": "me", "via": "cookie"}
             assert browser.post("/api/oracle/query", json=QUERY).status_code == 403
@@ -101,6 +104,7 @@ def test_a_fresh_install_lets_in_whoever_opens_the_link_and_nobody_else(home: Pa
         assert "path=/api/oracle/query status=200" in logged
         assert "run=run_" in logged
         assert served.link.partition("token=")[2] not in logged
+        assert key not in logged
         assert "limit checked" not in logged
         assert "Traceback" not in logged
 

@@ -114,6 +114,18 @@ async def test_a_line_that_drops_is_taken_up_behind_the_last_chunk(seen: int, dr
         assert asked[1].headers["last-event-id"] == f"{seen}.0"
 
 
+async def test_chunks_of_new_types_and_without_an_id_are_handed_on_and_lose_no_place() -> None:
+    running = b'data: {"type": "running", "path": [0], "names": ["oracle-agent"]}\n\n'
+    budget = event("0.0", "budget", limits={"turns": 30})
+    for text, asked in await asked_by_both(
+        lambda: streaming(running, budget, EVENTS[0], running, drops=True),
+        lambda: streaming(running, drops=True),
+        lambda: streaming(running, *EVENTS[1:]),
+    ):
+        assert text == "Hello"
+        assert [one.headers.get("last-event-id") for one in asked] == [None, "1.0", "1.0"]
+
+
 async def test_a_line_that_drops_before_the_first_chunk_does_not_ask_again() -> None:
     for text, asked in await asked_by_both(lambda: streaming(drops=True), lambda: streaming(*EVENTS)):
         assert text == "Hello"
@@ -208,6 +220,8 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str, str, object]] = [
     ("timeline", ("r",), {}, "GET", "/api/runs/r/timeline", None),
     ("audit", ("r",), {}, "GET", "/api/runs/r/audit", None),
     ("explain", ("r",), {}, "GET", "/api/runs/r/explain", None),
+    ("burndown", ("r",), {}, "GET", "/api/runs/r/burndown", None),
+    ("run_tree", ("r",), {}, "GET", "/api/runs/r/tree", None),
     ("cancel", ("r",), {"after_turn": True}, "POST", "/api/runs/r/cancel", {"after_turn": True}),
     ("resume", ("r",), {"grant": {"turns": 5}}, "POST", "/api/runs/r/resume", {"grant": {"turns": 5}}),
     ("answer", ("r", "yes"), {}, "POST", "/api/runs/r/answer", {"answer": "yes"}),

@@ -11,7 +11,14 @@ import pytest
 
 from endstop.app import make_agent
 from endstop.client import AsyncClient, Client, stream
-from endstop.errors import AccessError, EndstopError, InvalidValueError, RunStateError, UnknownRunError
+from endstop.errors import (
+    AccessError,
+    EndstopError,
+    InvalidValueError,
+    RunStateError,
+    UnknownRunError,
+    UnknownTreeError,
+)
 from endstop.kernel.budget import Budget
 from endstop.loop.agent import OnLimit
 from endstop.server.questions import Wanted
@@ -169,6 +176,9 @@ def test_runs_are_listed_page_by_page_and_told_in_words(client: Client) -> None:
     assert client.facts(ids[0])["facts"][0]["seq"] == 0
     assert client.timeline(ids[0])
     assert client.explain(ids[0])["headline"]
+    assert client.burndown(ids[0])["points"]
+    with pytest.raises(UnknownTreeError, match="No tree steers"):
+        client.run_tree(ids[0])
     conversation = client.conversations()[0]
     assert client.conversation(conversation["id"])
 

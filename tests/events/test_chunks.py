@@ -1,4 +1,7 @@
-"""What a chat shows of a record: nine types of chunks that never change, and a stream that can be resumed."""
+"""What a chat shows of a record: nine types of chunks that never change, and a stream that can be resumed.
+
+Seven more came later, for a page that shows meters, signals and the tree.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,24 @@ from recorded_runs import (
     said_by_user,
 )
 
-from endstop.events.chunks import Chunk, ChunkType, SystemType, chunks, chunks_of
-from endstop.events.facts import Fact, Payload, SourceCited, Thought
+from endstop.events.chunks import Chunk, ChunkType, SystemType, chunks, chunks_of, percent_of
+from endstop.events.facts import Fact, Payload, RunStarted, SourceCited, Thought
 from endstop.events.recorder import Recorder
-from endstop.kernel.budget import Budget
+from endstop.events.steered import TreeChosen, TreeTraced
+from endstop.kernel.agent import AgentConfig
+from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.finding import Response
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
     AssistantSaid,
+    BudgetGranted,
     CallStatus,
     ContextMeasured,
     RunEnded,
+    RunPaused,
+    RunResumed,
     ScopeOpened,
+    SignalGiven,
     ToolFinished,
     tool_called,
 )
@@ -38,6 +47,21 @@ from endstop.kernel.outcome import Abandoned, Cancelled, Completed, Ending, Fail
 from endstop.kernel.verdict import FindingReported
 
 Json = dict[str, Any]
+
+FIRST_TYPES = frozenset(
+    {
+        "thinking",
+        "content",
+        "source",
+        "tool_call",
+        "tool_result",
+        "context_update",
+        "system",
+        "done",
+        "error",
+    }
+)
+LATER_TYPES = frozenset({"budget", "grant", "signal", "tree", "trace", "paused", "resumed"})
 
 
 def shown(payload: Payload, *, seq: int = 7) -> list[Json]:
@@ -90,22 +114,78 @@ def test_the_chunks_of_a_rich_record_are_those_that_were_promised(
     require_golden: Callable[[str, object], None],
 ) -> None:
     sent = [{"id": chunk.seq, **chunk.to_json()} for chunk in chunks(rich_record().facts)]
-    assert {cast("str", chunk["type"]) for chunk in sent} == set(ChunkType)
-    require_golden("chunks.json", json.loads(json.dumps(sent)))
+    first = [chunk for chunk in sent if chunk["type"] in FIRST_TYPES]
+    assert {cast("str", chunk["type"]) for chunk in first} == FIRST_TYPES
+    require_golden("chunks.json", json.loads(json.dumps(first)))
 
 
 @pytest.mark.guarantee("I1")
-def test_there_are_nine_types_of_chunks() -> None:
-    assert {kind.value for kind in ChunkType} == {
-        "thinking",
-        "content",
-        "source",
-        "tool_call",
-        "tool_result",
-        "context_update",
-        "system",
-        "done",
-        "error",
+def test_the_chunks_that_came_later_are_those_that_were_promised(
+    require_golden: Callable[[str, object], None],
+) -> None:
+    sent = [{"id": chunk.seq, **chunk.to_json()} for chunk in chunks(watched_record())]
+    later = [chunk for chunk in sent if chunk["type"] in LATER_TYPES]
+    assert {cast("str", chunk["type"]) for chunk in later} == LATER_TYPES
+    require_golden("chunks-later.json", json.loads(json.dumps(later)))
+
+
+def watched_record() -> list[Fact]:
+    """One of each fact that only those see who watch, as a run has it that is paused and goes on."""
+    budget = Budget(turns=30, tokens=200_000, cost_usd="0.42", seconds=300, warn_at={"seconds": 0.825})
+    payloads: list[Payload] = [
+        RunStarted(config=AgentConfig(budget=budget), question="Where is login?", model="test:scripted"),
+        TreeChosen(tree="oracle-agent", hash="5f2c", spec="{}"),
+        SignalGiven(at_s=1.0, turn=0, type="need_turn", confidence=0.9, reason="to read „auth.py“"),
+        SignalGiven(at_s=1.5, scope="reader", turn=0, type="task_complete", confidence=1.0),
+        TreeTraced(turn=0, steps=("0 running", "4 success"), dropped=1, errors=("a/b: OSError",)),
+        RunPaused(at_s=2.0, why="Iteration limit reached (30/30)."),
+        RunResumed(at_s=2.0),
+        BudgetGranted(
+            at_s=2.0,
+            grant=Grant(turns=10, cost_usd="0.10", seconds=60, by="ana", why="nearly there"),
+        ),
+    ]
+    return [
+        Fact(run_id="run", seq=seq, time=BORN_AT + seq, source="test", payload=payload)
+        for seq, payload in enumerate(payloads)
+    ]
+
+
+@pytest.mark.guarantee("I1")
+def test_the_nine_types_of_chunks_are_still_there_and_seven_came_later() -> None:
+    assert {kind.value for kind in ChunkType} == FIRST_TYPES | LATER_TYPES
+    assert len(FIRST_TYPES) == 9
+
+
+@pytest.mark.guarantee("I1")
+def test_the_budget_is_told_first_with_only_the_limits_that_are_set() -> None:
+    first = next(chunks(recorded("model_call_limit")))
+    assert first.id == "0.0"
+    told = first.to_json()
+    assert told == {
+        "type": "budget",
+        "limits": {"model_calls": 3},
+        "warn_percent": {},
+        "reserve_percent": 5,
+        "model": "",
+        "started_at": BORN_AT,
+        "at": BORN_AT,
+    }
+
+
+@pytest.mark.parametrize(("part", "percent"), [(0.7, 70), (0.57, 57), (0.825, 82.5), (1.0, 100), (0.0, 0)])
+def test_parts_of_one_are_shown_as_plain_percent(part: float, percent: float) -> None:
+    assert json.dumps(percent_of(part)) == json.dumps(percent)
+
+
+@pytest.mark.guarantee("A9")
+def test_a_grant_shows_what_it_adds_and_nothing_else() -> None:
+    grant = Grant(tokens=5_000, by="ana", why="it may read more")
+    assert only(BudgetGranted(at_s=2.0, grant=grant)) == {
+        "type": "grant",
+        "added": {"tokens": 5_000},
+        "by": "ana",
+        "why": "it may read more",
     }
 
 
@@ -392,17 +472,13 @@ def test_the_size_of_the_context_is_shown() -> None:
 @pytest.mark.parametrize(
     "example",
     [
-        "run.started",
-        "run.paused",
-        "run.resumed",
+        "run.taken",
         "run.cancel_requested",
         "scope.opened",
         "scope.ended",
         "turn.ended",
         "budget.reserved",
-        "budget.granted",
         "hint.given",
-        "signal.parsed",
         "signal.rejected",
         "review.requested",
         "user.said",

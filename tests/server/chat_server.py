@@ -163,13 +163,15 @@ def _client(server: FastAPI, token: str) -> httpx.AsyncClient:
 
 
 def read_sse(text: str) -> list[StreamEvent]:
-    """The events of a stream, read as a client does."""
+    """The events of a stream, read as a client does: one without an id leaves the last id as it was."""
     events: list[StreamEvent] = []
+    last_id = ""
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if line and not line.startswith(":"))
         if fields:
             data = json.loads(fields["data"])
-            events.append(StreamEvent(id=fields["id"], type=data.pop("type"), data=data))
+            last_id = fields.get("id", last_id)
+            events.append(StreamEvent(id=last_id, type=data.pop("type"), data=data))
     return events
 
 

@@ -17,6 +17,7 @@ from endstop.server.access import Access, CallerHere
 from endstop.server.context import Context
 from endstop.server.gate import Gate
 from endstop.server.hosts import Hosts
+from endstop.server.links import SignedIn
 from endstop.server.problems import install_problems
 from endstop.server.rate import QueryLimits
 from endstop.server.tokens import new_token
@@ -59,14 +60,18 @@ class Gated:
             app=app, access=self.access, hub=cast("Any", None), trees=tree_library(config)
         )
 
-    def client(self, *, host: str = HOST, cookie: str | None = None, **headers: str) -> httpx.AsyncClient:
-        """Somebody who calls; ``_`` in the names of headers stands for ``-``."""
+    def client(self, *, host: str = HOST, page: SignedIn | None = None, **headers: str) -> httpx.AsyncClient:
+        """Somebody who calls; ``_`` in the names of headers stands for ``-``. ``page`` sends both halves."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        if cookie is not None:
-            sent["cookie"] = f"{self.access.cookie_name}={cookie}"
+        if page is not None:
+            sent = {**self.halves(page), **sent}
         return httpx.AsyncClient(
             transport=httpx.ASGITransport(app=self.asgi), base_url=f"http://{host}", headers=sent
         )
+
+    def halves(self, page: SignedIn) -> dict[str, str]:
+        """What a browser and its page send: the cookie, and the key."""
+        return {"cookie": f"{self.access.cookie_name}={page.cookie}", "x-endstop-key": page.key}
 
     async def token(self, user: str = "ana", *, days: int = 90) -> str:
         """A token that is kept, of a user that is added if need be."""
@@ -76,12 +81,12 @@ class Gated:
         await self.store.add_token(made.stored)
         return made.secret
 
-    async def cookie(self) -> str:
+    async def page(self) -> SignedIn:
         """What a browser has that has opened the link."""
         link = self.access.one_time_link(PORT)
-        cookie = await self.access.redeem_link(link.partition("token=")[2])
-        assert cookie is not None
-        return cookie
+        signed_in = await self.access.redeem_link(link.partition("token=")[2])
+        assert signed_in is not None
+        return signed_in
 
 
 def _made() -> FastAPI:

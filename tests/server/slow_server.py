@@ -2,7 +2,7 @@
 
 Prints its port and a token, then serves until it is killed.
 
-Usage: python slow_server.py DATABASE_URL HOME PIECE_SECONDS
+Usage: python slow_server.py DATABASE_URL HOME PIECE_SECONDS [RECOVER_SECONDS]
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SlowModel(CountedModel):
         yield ReplyEnded()
 
 
-async def main(url: str, home: str, piece_s: float) -> None:
+async def main(url: str, home: str, piece_s: float, recover_s: float = 30.0) -> None:
     store = await open_store(url)
 
     def made(config: AgentConfig) -> Agent:
@@ -66,10 +66,11 @@ async def main(url: str, home: str, piece_s: float) -> None:
     port = listening.getsockname()[1]
     access = Access.on_loopback(store, user="ana", port=port)
     server = make_server(app, access, make_agent=make_agent, project=home)
+    server.state.context.hub.recover_s = recover_s
     sys.stdout.write(f"{port} {access.program_token()} {access.program_token('bob')}\n")
     sys.stdout.flush()
     await uvicorn.Server(uvicorn.Config(server, log_level="warning")).serve(sockets=[listening])
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], float(sys.argv[3])))
+    asyncio.run(main(sys.argv[1], sys.argv[2], *map(float, sys.argv[3:])))

@@ -50,7 +50,8 @@ async def server(tmp_path: Path) -> AsyncGenerator[SmallServer]:
 
 def filled(path: str, **names: str) -> str:
     """A path with names in its places."""
-    return path.format(**{"run_id": "r", "review_id": "v", "conversation_id": "c", "name": "n", **names})
+    usual = {"run_id": "r", "review_id": "v", "conversation_id": "c", "name": "n", "token_id": "t"}
+    return path.format(**usual | names)
 
 
 def named(operations: list[tuple[str, str]]) -> list[str]:
@@ -115,7 +116,7 @@ async def test_a_hostile_body_is_refused_and_the_server_lives_on(
     answer = await server.me.request(method, filled(path), content=body, headers=JSON)
     assert answer.status_code < 500, answer.text
     if answer.status_code >= 400:
-        assert_refused(answer, 400, 401, 404, 413, 422)
+        assert_refused(answer, 400, 401, 403, 404, 413, 422)
     assert (await server.nobody.get("/healthz")).status_code == 200
 
 
@@ -161,7 +162,15 @@ async def test_a_method_that_is_not_there_is_refused_in_the_same_shape(
 
 @pytest.mark.parametrize(
     "path",
-    ["/nowhere", "/api", "/api/", "/api/runs/../../etc/passwd", "/api//runs", "/%00", "/api/runs/%2e%2e"],
+    [
+        "/assets/nowhere",
+        "/api",
+        "/api/",
+        "/api/runs/..%2f..%2fetc/passwd",
+        "/api//runs",
+        "/%00",
+        "/api/runs/%2e%2e",
+    ],
 )
 async def test_a_path_that_is_not_there_is_refused_in_the_same_shape(server: SmallServer, path: str) -> None:
     assert_refused(await server.me.get(path), 404)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gated_server import ME, PAGE, PORT, THINGS, Gated, asked, code_of
 
 from endstop.errors import AccessError, TooManyError
-from endstop.server.access import LINK_S, SESSION_S, Access, Caller
+from endstop.server.access import SESSION_S, Access, Caller
 from endstop.server.hosts import Hosts
+from endstop.server.links import AGAIN_S, LINK_S
 from endstop.server.rate import QueryLimits
-from endstop.server.tokens import hashed, new_secret
+from endstop.server.tokens import hashed, hashed_together, new_secret
 from endstop.testing import MemoryStore
 
 
@@ -25,12 +27,15 @@ def gated(tmp_path: Path) -> Gated:
 
 
 @pytest.mark.guarantee("I6")
-async def test_the_link_turns_into_a_cookie_and_leaves_no_token_in_the_address(gated: Gated) -> None:
+async def test_the_link_turns_into_a_cookie_and_a_key_and_leaves_no_token_in_the_address(
+    gated: Gated,
+) -> None:
     link = gated.access.one_time_link(PORT)
     assert link.startswith("http://127.0.0.1:8765/?token=es_")
     async with gated.client() as browser:
         opened = await browser.get(link)
-        assert (opened.status_code, opened.headers["location"]) == (303, "/")
+        path, _, key = opened.headers["location"].partition("#key=")
+        assert (opened.status_code, path, len(key)) == (303, "/", 46)
         set_cookie = opened.headers["set-cookie"]
         assert set_cookie.startswith("endstop_8765=es_")
         for trait in ("HttpOnly", "SameSite=Strict", "Path=/", f"Max-Age={int(SESSION_S)}"):
@@ -38,7 +43,9 @@ async def test_the_link_turns_into_a_cookie_and_leaves_no_token_in_the_address(g
         assert "Secure" not in set_cookie
         assert opened.headers["referrer-policy"] == "no-referrer"
         assert opened.headers["cache-control"] == "no-store"
-        assert (await browser.get(ME)).json() == {"user": "me", "via": "cookie"}
+        assert key not in set_cookie
+        found = await browser.get(ME, headers={"X-Endstop-Key": key})
+        assert found.json() == {"user": "me", "via": "cookie"}
 
 
 @pytest.mark.guarantee("I6")
@@ -49,9 +56,26 @@ async def test_the_link_works_once(gated: Gated) -> None:
         refused = await second.get(link)
         assert (refused.status_code, "set-cookie" in refused.headers) == (401, False)
         assert "This link works once" in refused.text
-        again = await first.get(link)  # browsers do that by themselves
-        assert (again.status_code, again.headers["location"]) == (303, "/")
-        assert "set-cookie" not in again.headers
+
+
+async def test_the_browser_that_used_the_link_may_open_it_again_for_a_moment(gated: Gated) -> None:
+    """Browsers do that by themselves, and may have thrown away what the first answer said."""
+    link = gated.access.one_time_link(PORT)
+    async with gated.client() as browser:
+        first = await browser.get(link)
+        again = await browser.get(link)
+        for name in ("location", "set-cookie"):
+            assert again.headers[name] == first.headers[name]
+        gated.clock.advance(AGAIN_S)
+        late = await browser.get(link)
+        assert (late.status_code, late.headers["location"]) == (303, "/")
+        assert "set-cookie" not in late.headers
+    async with gated.client(cookie=f"endstop_8765={new_secret()}") as another:
+        other = gated.access.one_time_link(PORT)
+        async with gated.client() as browser:
+            await browser.get(other)
+        told = await another.get(other)
+        assert (told.headers["location"], "set-cookie" in told.headers) == ("/", False)
 
 
 async def test_a_link_that_is_too_old_never_was_or_is_there_twice_lets_nobody_in(gated: Gated) -> None:
@@ -82,30 +106,62 @@ async def test_a_token_in_the_address_is_never_taken(gated: Gated) -> None:
 
 
 async def test_a_cookie_ends_after_its_time_and_when_somebody_signs_out(gated: Gated) -> None:
-    cookie = await gated.cookie()
-    assert (await asked(gated, cookie=cookie)).status_code == 200
-    gone = await asked(gated, "DELETE", cookie=cookie, origin=PAGE)
+    page = await gated.page()
+    assert (await asked(gated, page=page)).status_code == 200
+    gone = await asked(gated, "DELETE", page=page, origin=PAGE)
     assert (gone.status_code, "Max-Age=0" in gone.headers["set-cookie"]) == (204, True)
-    assert (await asked(gated, cookie=cookie)).status_code == 401
-    other = await gated.cookie()
+    assert (await asked(gated, page=page)).status_code == 401
+    other = await gated.page()
     gated.clock.advance(SESSION_S)
-    assert (await asked(gated, cookie=other)).status_code == 401
+    assert (await asked(gated, page=other)).status_code == 401
 
 
 async def test_a_cookie_outlives_the_server_but_not_its_opening_to_others(tmp_path: Path) -> None:
     store = MemoryStore()
-    cookie = await Gated(tmp_path, store=store).cookie()
-    assert (await asked(Gated(tmp_path, store=store), cookie=cookie)).status_code == 200
+    page = await Gated(tmp_path, store=store).page()
+    assert (await asked(Gated(tmp_path, store=store), page=page)).status_code == 200
     somebody_elses = Gated(tmp_path, store=store, owner="bob")
-    assert (await asked(somebody_elses, cookie=cookie)).status_code == 401
+    assert (await asked(somebody_elses, page=page)).status_code == 401
     open_to_others = Gated(tmp_path, store=store, owner=None)
-    assert (await asked(open_to_others, cookie=cookie)).status_code == 401
+    assert (await asked(open_to_others, page=page)).status_code == 401
 
 
-async def test_what_is_kept_of_a_cookie_is_its_hash(gated: Gated) -> None:
-    cookie = await gated.cookie()
-    assert await gated.store.session_of(cookie) is None
-    assert await gated.store.session_of(hashed(cookie)) is not None
+async def test_what_is_kept_of_a_session_is_the_hash_of_both_its_halves(gated: Gated) -> None:
+    page = await gated.page()
+    for half in (page.cookie, page.key):
+        assert await gated.store.session_of(half) is None
+        assert await gated.store.session_of(hashed(half)) is None
+        assert half not in repr(page)
+    assert await gated.store.session_of(hashed_together(page.cookie, page.key)) is not None
+
+
+@pytest.mark.guarantee("I6")
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_half_of_a_session_lets_nobody_in(gated: Gated, method: str) -> None:
+    """Whatever listens at another port of this machine gets to see the cookie, and never the key."""
+    page, other = await gated.page(), await gated.page()
+    cookie = f"{gated.access.cookie_name}={page.cookie}"
+    halves = [
+        {"cookie": cookie},
+        {"x_endstop_key": page.key},
+        *({"cookie": cookie, "x_endstop_key": key} for key in ("", "x", new_secret(), other.key)),
+        {"cookie": cookie, "x_endstop_key": page.cookie},
+        {"cookie": cookie, "x_endstop_key": f"{page.key}x"},
+        {"cookie": f"{gated.access.cookie_name}={page.key}", "x_endstop_key": page.cookie},
+    ]
+    for sent in halves:
+        assert code_of(await asked(gated, method, origin=PAGE, **sent)) == (401, "access_denied")
+    assert (await asked(gated, page=page)).status_code == 200
+    assert (await asked(gated, page=page)).status_code == 200  # and the second time it is known by heart
+    assert code_of(await asked(gated, cookie=cookie)) == (401, "access_denied")
+
+
+async def test_the_key_alone_or_beside_a_token_says_nothing(gated: Gated) -> None:
+    bearer = f"Bearer {await gated.token()}"
+    assert (await asked(gated, authorization=bearer, x_endstop_key=new_secret())).status_code == 200
+    page = await gated.page()
+    assert (await asked(gated, authorization=f"Bearer {page.key}")).status_code == 401
+    assert (await asked(gated, authorization=f"Bearer {page.cookie}")).status_code == 401
 
 
 # ── what a cookie may do ──────────────────────────────────────────────────────────────────────────────────
@@ -132,7 +188,7 @@ async def test_what_is_kept_of_a_cookie_is_its_hash(gated: Gated) -> None:
 async def test_a_change_with_a_cookie_must_come_from_our_page(
     gated: Gated, headers: dict[str, str], status: int
 ) -> None:
-    answer = await asked(gated, "POST", THINGS, cookie=await gated.cookie(), **headers)
+    answer = await asked(gated, "POST", THINGS, page=await gated.page(), **headers)
     assert answer.status_code == status
     if status == 403:
         assert answer.json()["error"]["code"] == "access_forbidden"
@@ -141,7 +197,12 @@ async def test_a_change_with_a_cookie_must_come_from_our_page(
 @pytest.mark.guarantee("I6")
 @pytest.mark.parametrize("host", ["evil.example.org:8765", "127.0.0.1:9999", "192.168.0.7:8765"])
 async def test_a_name_that_was_made_to_point_here_gets_nothing(gated: Gated, host: str) -> None:
-    for how in ({"cookie": await gated.cookie()}, {"authorization": f"Bearer {await gated.token()}"}, {}):
+    hows: list[dict[str, Any]] = [
+        {"page": await gated.page()},
+        {"authorization": f"Bearer {await gated.token()}"},
+        {},
+    ]
+    for how in hows:
         for path in ("/", ME, "/nowhere", gated.access.one_time_link(PORT).removeprefix(PAGE)):
             answer = await asked(gated, path=path, host=host, **how)
             assert code_of(answer) == (403, "access_forbidden")
@@ -149,10 +210,10 @@ async def test_a_name_that_was_made_to_point_here_gets_nothing(gated: Gated, hos
 
 
 async def test_no_page_elsewhere_is_ever_told_that_it_may_read(gated: Gated) -> None:
-    cookie = await gated.cookie()
+    page = await gated.page()
     for method in ("GET", "OPTIONS", "POST"):
         how = {"origin": "http://evil.example.org", "access_control_request_method": "POST"}
-        answer = await asked(gated, method, THINGS, cookie=cookie, **how)
+        answer = await asked(gated, method, THINGS, page=page, **how)
         assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
@@ -175,17 +236,16 @@ async def test_no_page_elsewhere_is_ever_told_that_it_may_read(gated: Gated) -> 
     ],
 )
 async def test_cookie_tricks_let_nobody_in(gated: Gated, header: str) -> None:
-    sent = header.format(good=await gated.cookie(), other=new_secret())
-    async with gated.client() as client:
-        answer = await client.get(ME, headers={"cookie": sent})
+    page = await gated.page()
+    sent = header.format(good=page.cookie, other=new_secret())
+    answer = await asked(gated, page=page, cookie=sent)
     assert code_of(answer) == (401, "access_denied")
 
 
 async def test_the_cookie_is_found_among_others(gated: Gated) -> None:
-    cookie = await gated.cookie()
-    async with gated.client() as client:
-        sent = f"a=1; endstop_8765={cookie};b = 2; endstop_8765={cookie}"
-        assert (await client.get(ME, headers={"cookie": sent})).status_code == 200
+    page = await gated.page()
+    sent = f"a=1; endstop_8765={page.cookie};b = 2; endstop_8765={page.cookie}"
+    assert (await asked(gated, page=page, cookie=sent)).status_code == 200
 
 
 # ── tokens ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -224,7 +284,7 @@ async def test_each_token_is_its_own_users(gated: Gated) -> None:
 )
 async def test_tokens_that_are_unknown_or_garbled_let_nobody_in(gated: Gated, header: str) -> None:
     sent = header.format(good=await gated.token(), unknown=new_secret())
-    async with gated.client(cookie=await gated.cookie()) as client:
+    async with gated.client(page=await gated.page()) as client:
         answer = await client.get(ME, headers={b"authorization": sent.encode("latin-1")})
     assert code_of(answer) == (401, "access_denied")  # and the good cookie beside it changes nothing
 
@@ -243,14 +303,14 @@ async def test_a_token_that_is_revoked_ends_within_a_second_with_all_who_signed_
     gated: Gated,
 ) -> None:
     secret = await gated.token()
-    cookie = await gated.access.sign_in(secret)
+    page = await gated.access.sign_in(secret)
     assert (await asked(gated, authorization=f"Bearer {secret}")).status_code == 200
-    assert (await asked(gated, cookie=cookie)).status_code == 200
+    assert (await asked(gated, page=page)).status_code == 200
     (token,) = await gated.store.tokens()
     await gated.store.revoke_token(token.id, at=gated.clock.unix_s())
     gated.clock.advance(1.0)
     assert (await asked(gated, authorization=f"Bearer {secret}")).status_code == 401
-    assert (await asked(gated, cookie=cookie)).status_code == 401
+    assert (await asked(gated, page=page)).status_code == 401
 
 
 async def test_a_user_who_is_removed_is_out(gated: Gated) -> None:
@@ -298,10 +358,10 @@ async def test_hashes_are_compared_in_a_time_that_tells_nothing(
 ) -> None:
     """Whatever a store hands back, it counts only if a comparison that takes no shortcut says so."""
     bearer = f"Bearer {await gated.token()}"
-    cookie = await gated.cookie()
+    page = await gated.page()
     monkeypatch.setattr("endstop.server.tokens.compare_digest", _differ)
     assert (await asked(gated, authorization=bearer)).status_code == 401
-    assert (await asked(gated, cookie=cookie)).status_code == 401
+    assert (await asked(gated, page=page)).status_code == 401
 
 
 # ── signing in, where others can reach the server ─────────────────────────────────────────────────────────
@@ -317,13 +377,15 @@ async def test_a_token_signs_a_browser_in_for_as_long_as_it_is_good(office: Gate
     token = await office.token("ana", days=1)
     async with office.client(host="endstop.example.org", origin="https://endstop.example.org") as browser:
         answer = await browser.post(ME, json={"token": token})
-        assert answer.status_code == 204
+        assert (answer.status_code, answer.json()["user"]) == (200, "ana")
+        assert answer.headers["cache-control"] == "no-store"
         cookie = answer.headers["set-cookie"]
         assert cookie.startswith("__Host-endstop=es_")
         assert "Secure" in cookie.split("; ")
         assert token not in cookie
-    value = cookie.partition("=")[2].partition(";")[0]
-    how = {"cookie": value, "host": "endstop.example.org"}
+    key: str = answer.json()["key"]
+    assert key not in (token, cookie)
+    how = {"cookie": cookie.partition(";")[0], "x_endstop_key": key, "host": "endstop.example.org"}
     assert (await asked(office, **how)).json() == {"user": "ana", "via": "cookie"}
     office.clock.advance(86_400)
     assert (await asked(office, **how)).status_code == 401
@@ -411,20 +473,21 @@ def test_the_default_limits_hold_for_a_server_on_loopback() -> None:
 @pytest.mark.guarantee("I6")
 async def test_no_secret_is_ever_logged(gated: Gated, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    token, cookie = await gated.token(), await gated.cookie()
+    token, page = await gated.token(), await gated.page()
     link = gated.access.one_time_link(PORT)
-    await asked(gated, path=link)
+    opened = await asked(gated, path=link)
     await asked(gated, path=link)
     await asked(gated, path=f"{ME}?token={token}")
     await asked(gated, authorization=f"Bearer {token}")
-    await asked(gated, "POST", THINGS, cookie=cookie, origin=PAGE)
+    await asked(gated, "POST", THINGS, page=page, origin=PAGE)
     async with gated.client() as client:
-        await client.post(ME, json={"token": token})
+        signed_in = await client.post(ME, json={"token": token})
         await client.post(ME, json={"token": token, "too": "much"})
     requests = [record for record in caplog.records if record.name == "endstop.server.requests"]
     assert len(requests) == 7
     everything = "".join(repr(vars(record)) for record in caplog.records if record.name.startswith("endstop"))
-    for secret in (token, cookie, link.partition("token=")[2]):
+    keys = (page.key, opened.headers["location"].partition("#key=")[2], signed_in.json()["key"])
+    for secret in (token, page.cookie, *keys, link.partition("token=")[2]):
         assert secret not in everything
         assert secret[3:20] not in everything
     assert [vars(each)["fields"]["user"] for each in requests][3:5] == ["ana", "me"]

@@ -123,7 +123,7 @@ async def test_websockets_are_closed(gated: Gated) -> None:
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
-@pytest.mark.parametrize("name", ["host", "origin", "authorization", "content-type"])
+@pytest.mark.parametrize("name", ["host", "origin", "authorization", "x-endstop-key", "content-type"])
 async def test_a_header_that_is_there_twice_is_refused(gated: Gated, name: str) -> None:
     token = await gated.token()
     value = {"host": HOST, "origin": PAGE, "authorization": f"Bearer {token}"}.get(name, "application/json")
@@ -147,7 +147,7 @@ async def test_every_answer_has_the_headers_that_keep_browsers_from_harm(gated: 
 
 
 async def test_a_store_that_fails_is_told_as_such_and_lets_nobody_in(gated: Gated) -> None:
-    cookie, link = await gated.cookie(), gated.access.one_time_link(PORT)
+    page, link = await gated.page(), gated.access.one_time_link(PORT)
     await gated.store.close()
-    assert code_of(await asked(gated, cookie=cookie)) == (503, "store_failed")
+    assert code_of(await asked(gated, page=page)) == (503, "store_failed")
     assert code_of(await asked(gated, path=link)) == (503, "store_failed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,14 +49,37 @@ def completed() -> ScriptedModel:
 async def test_a_stream_looks_the_same_for_ever(
     tmp_path: Path, make_model: Callable[[], ScriptedModel]
 ) -> None:
-    assert await streamed(tmp_path, make_model) == golden(make_model).read_text("utf-8")
+    assert without_later_types(await streamed(tmp_path, make_model)) == golden(make_model).read_text("utf-8")
+
+
+LATER_TYPES = frozenset({"budget", "grant", "signal", "tree", "trace", "paused", "resumed"})
+"""These came when the files of whole streams were kept already; they have a file of their own."""
+
+
+def without_later_types(stream: str) -> str:
+    """A stream as a client sees it that knows only the first types."""
+    blocks = stream.split("\n\n")
+    return "\n\n".join(block for block in blocks if _type_of(block) not in LATER_TYPES)
+
+
+def _type_of(block: str) -> str | None:
+    _, begins, data = block.partition("data: ")
+    return json.loads(data)["type"] if begins else None
+
+
+async def test_a_stream_begins_with_the_budget(tmp_path: Path) -> None:
+    begun, first, *_ = (await streamed(tmp_path, completed)).split("\n\n")
+    assert begun == ": begun"
+    assert first.startswith('id: 0.0\ndata: {"type":"budget","limits":{"turns":3,')
 
 
 def test_every_type_of_chunk_is_in_one_of_these_files() -> None:
     told = "".join(golden(make_model).read_text("utf-8") for make_model in (limited, failed, completed))
+    later = (GOLDEN / "chunks-watched.sse").read_text("utf-8")
     for kind in ChunkType:
-        assert f'{{"type":"{kind.value}"' in told
+        assert f'{{"type":"{kind.value}"' in (later if kind.value in LATER_TYPES else told)
     assert '{"type":"retract"' in told
+    assert '{"type":"running"' in later
 
 
 async def streamed(home: Path, make_model: Callable[[], ScriptedModel]) -> str:

@@ -24,12 +24,14 @@ SERVER = Path(__file__).with_name("slow_server.py")
 
 @contextmanager
 def serving(
-    home: Path, piece_s: float
+    home: Path, piece_s: float, *, recover_s: float = 30.0
 ) -> Generator[tuple[subprocess.Popen[str], httpx.Client, httpx.Client]]:
     """A server process, and two users who call it."""
     url = f"sqlite:///{home / 'runs.db'}"
     process = subprocess.Popen(
-        [sys.executable, str(SERVER), url, str(home), str(piece_s)], stdout=subprocess.PIPE, text=True
+        [sys.executable, str(SERVER), url, str(home), str(piece_s), str(recover_s)],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     try:
         assert process.stdout is not None
@@ -104,3 +106,29 @@ def test_a_client_that_hangs_up_costs_nothing_and_one_that_does_not_read_slows_n
             assert whole.content == "".join(WORDS)
             assert heard(events_of(idle)) == whole
         os.kill(process.pid, 0)
+
+
+@pytest.mark.guarantee("I1", "H5", "D10")
+def test_a_server_that_runs_takes_over_the_runs_of_one_that_was_killed(tmp_path: Path) -> None:
+    with (
+        serving(tmp_path, 0.0, recover_s=0.3) as (_, me, _),
+        serving(tmp_path, 0.05) as (doomed, mine, _),
+    ):
+        seen: list[StreamEvent] = []
+        with mine.stream("POST", "/api/oracle/query", json={"query": "Speak."}) as answer:
+            run_id = answer.headers["x-run-id"]
+            for event in events_of(answer):
+                seen.append(event)
+                if len(seen) == 6:
+                    time.sleep(0.7)  # the other looks twice, and leaves alone what somebody works on
+                    facts = me.get(f"/api/runs/{run_id}/facts").json()
+                    assert "run.taken" not in str(facts)
+                    doomed.send_signal(signal.SIGKILL)
+        assert seen[-1].type != "done"
+        answer = me.get(f"/api/runs/{run_id}/stream", headers={"Last-Event-ID": seen[-1].id})
+        rest = read_sse(answer.text)
+        assert rest[-1].data["outcome"] == "completed"
+        assert heard([*seen, *rest]).content == "".join(WORDS)
+        assert str(me.get(f"/api/runs/{run_id}/facts").json()).count("run.taken") == 1
+        report = me.get(f"/api/runs/{run_id}/audit").json()
+        assert report["holds"], report

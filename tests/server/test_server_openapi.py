@@ -32,7 +32,7 @@ from served import Served, served
 ROOT = Path(__file__).parents[2]
 EXAMPLES = int(os.environ.get("ENDSTOP_API_EXAMPLES", "12"))
 DESCRIPTION: dict[str, Any] = json.loads((ROOT / "schemas" / "openapi.json").read_text(encoding="utf-8"))
-WHO: list[dict[str, list[str]]] = [{"token": []}, {"cookie": []}]
+WHO: list[dict[str, list[str]]] = [{"token": []}, {"cookie": [], "key": []}]
 ENDLESS = "GET /api/notifications/stream"
 """It never ends by itself: it has tests of its own."""
 THEIRS: Any = checks
@@ -78,6 +78,7 @@ class Caller:
     def _things(self) -> dict[str, list[str]]:
         """A run that has ended, one under review, and their conversations."""
         found: dict[str, list[str]] = {"name": ["oracle-agent"], "run_id": [], "conversation_id": []}
+        found["token_id"] = []  # a token, which is what calls here, has nothing to do with tokens
         for on_limit in ("finish", "review"):
             answer = self.session.post(
                 f"{self.server.url}/api/oracle/query",

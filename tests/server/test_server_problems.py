@@ -137,7 +137,7 @@ async def test_what_the_framework_refuses_has_the_same_shape() -> None:
     [
         ("GET", "/api/nowhere", 404, "not_found"),
         ("DELETE", "/api/runs", 405, "method_not_allowed"),
-        ("GET", "/docs", 404, "not_found"),
+        ("POST", "/docs", 404, "not_found"),
     ],
 )
 async def test_unknown_routes_and_methods_are_told(

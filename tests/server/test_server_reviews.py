@@ -74,8 +74,8 @@ async def test_a_rejected_run_ends_as_abandoned(tmp_path: Path) -> None:
         decided = (await server.me.post(f"{url(asked)}/decide", json=body)).json()
         assert (decided["decision"], decided["is_resumed"]) == ("rejected", False)
         assert decided["run"]["phase"] == "ENDED"
-        (done,) = await server.rest(asked.run_id, asked.events[-1].id)
-        assert done.data["outcome"] == "abandoned"
+        resumed, done = await server.rest(asked.run_id, asked.events[-1].id)
+        assert (resumed.type, done.data["outcome"]) == ("resumed", "abandoned")
 
 
 async def test_a_decision_counts_though_the_run_cannot_go_on_here(tmp_path: Path) -> None:

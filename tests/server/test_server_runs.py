@@ -50,7 +50,13 @@ async def test_a_query_over_its_limit_warns_says_so_is_done_and_goes_on_with_a_g
         assert done.data["outcome"] == "under_review"
         shown = (await server.me.get(f"/api/runs/{asked.run_id}")).json()
         assert (shown["phase"], shown["outcome"]) == ("BUDGET_REVIEW", None)
-        assert shown["meters"]["turns"] == {"used": 4, "limit": 4, "percent": 100.0}
+        assert shown["meters"]["turns"] == {
+            "used": 4,
+            "limit": 4,
+            "percent": 100.0,
+            "warn_percent": 50.0,
+            "reserve": 1,
+        }
         assert "4" in shown["waits_for"]
         answer = await server.me.post(f"/api/runs/{asked.run_id}/resume", json={"grant": {"turns": 5}})
         assert answer.status_code == 202, answer.text

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
+from pathlib import Path
 from typing import Any
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from endstop.app import SystemClock, make_agent
 from endstop.errors import ModelRefusedError
@@ -189,3 +194,128 @@ async def test_the_standard_variable_asks_for_content(
     for fact in (await run_once()).facts:
         spans.tell(fact)
     assert ("endstop.question" in provider.tracer.spans[0].attributes) == has_content
+
+
+class Exported:
+    """The real thing: what an exporter of OpenTelemetry is given."""
+
+    def __init__(self, facts: tuple[Fact, ...], *, has_content: bool = False) -> None:
+        exporter = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(exporter))
+        spans = Spans(provider.get_tracer("endstop"), has_content=has_content)
+        for fact in facts:
+            spans.tell(fact)
+        self.spans: tuple[ReadableSpan, ...] = tuple(
+            sorted(exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
+        )
+        provider.shutdown()
+
+    def named(self, name: str) -> ReadableSpan:
+        (found,) = (span for span in self.spans if span.name == name)
+        return found
+
+    def below(self, above: ReadableSpan) -> list[str]:
+        """The names of the spans right below one."""
+        context = above.get_span_context()
+        assert context is not None
+        return [
+            span.name
+            for span in self.spans
+            if span.parent is not None
+            and (span.parent.span_id, span.parent.trace_id) == (context.span_id, context.trace_id)
+        ]
+
+
+async def test_an_exporter_gets_the_run_its_turns_and_their_calls_nested() -> None:
+    exported = Exported((await run_once()).facts)
+    whole = exported.named("invoke_agent helper")
+    assert whole.parent is None
+    assert exported.below(whole) == ["turn 0", "turn 1", "turn 2"]
+    assert exported.below(exported.named("turn 0")) == ["chat scripted", "execute_tool echo"]
+    assert exported.below(exported.named("turn 1")) == ["chat scripted", "execute_tool no_such_tool"]
+    assert exported.below(exported.named("turn 2")) == ["chat scripted"]
+    assert len(exported.spans) == 9
+    for span in exported.spans:
+        assert span.start_time is not None
+        assert span.end_time is not None
+        assert (whole.start_time or 0) <= span.start_time <= span.end_time <= (whole.end_time or 0)
+
+
+async def test_an_exporter_gets_the_attributes_of_the_conventions() -> None:
+    run = await run_once()
+    exported = Exported(run.facts)
+    for span in exported.spans:
+        attributes = dict(span.attributes or {})
+        assert attributes["endstop.run_id"] == run.id
+        operation = attributes.get("gen_ai.operation.name")
+        assert operation == (None if span.name.startswith("turn") else span.name.split()[0])
+        if operation == "chat":
+            assert attributes["gen_ai.request.model"] == "scripted"
+            assert attributes["gen_ai.provider.name"] == "test"
+            assert isinstance(attributes["gen_ai.usage.input_tokens"], int)
+            assert isinstance(attributes["gen_ai.usage.output_tokens"], int)
+    tool = dict(exported.named("execute_tool echo").attributes or {})
+    assert tool["gen_ai.tool.name"] == "echo"
+    assert tool["gen_ai.tool.call.id"]
+
+
+async def test_an_exporter_gets_content_only_on_request() -> None:
+    facts = (await run_once()).facts
+    assert not any(word in span.to_json() for span in Exported(facts).spans for word in ("secret", "private"))
+    exported = Exported(facts, has_content=True)
+    assert "A private question?" in exported.named("invoke_agent helper").to_json()
+    assert "a secret" in exported.named("execute_tool echo").to_json()
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_wanted"),
+    [
+        ({}, False),
+        ({"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, False),
+        ({"OTEL_TRACES_EXPORTER": "console"}, True),
+        ({"OTEL_TRACES_EXPORTER": "console", "OTEL_SDK_DISABLED": "true"}, False),
+        ({"OTEL_TRACES_EXPORTER": "otlp"}, True),
+        ({"OTEL_TRACES_EXPORTER": "carrier-pigeon"}, True),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"}, True),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1", "OTEL_SERVICE_NAME": "mine"}, True),
+    ],
+)
+def test_the_standard_variables_turn_spans_on(environ: dict[str, str], is_wanted: bool) -> None:
+    assert (make_spans(environ) is not None) == is_wanted
+
+
+def test_spans_are_told_where_the_variables_say() -> None:
+    """In a process of its own, which sends what is left when it ends."""
+    code = (
+        "import asyncio, sys; sys.path.insert(0, sys.argv[1]); "
+        "from test_server_telemetry import run_once; from endstop.server.telemetry import make_spans; "
+        "spans = make_spans(); "
+        "[spans.tell(fact) for fact in asyncio.run(run_once()).facts]"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OTEL_TRACES_EXPORTER": "console"},
+    )
+    assert told.stdout == ""
+    assert told.stderr.count('"trace_id"') >= 9
+    assert '"service.name": "endstop"' in told.stderr
+    assert "private" not in told.stderr
+
+
+def test_what_is_missing_is_said_and_keeps_no_server_from_starting() -> None:
+    code = (
+        "import sys; sys.modules['opentelemetry.sdk.trace'] = None; "
+        "from endstop.server.telemetry import make_spans; assert make_spans() is None"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OTEL_TRACES_EXPORTER": "otlp"},
+    )
+    assert "pip install 'endstop[otel]'" in told.stderr

@@ -14,27 +14,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from endstop.errors import InvalidValueError
+from endstop.events.chunks import RunningPath
 from endstop.events.facts import (
     Fact,
     ModelFailed,
     Payload,
     ReviewDecided,
     ReviewRequested,
+    RunStarted,
     RunTaken,
     SourceCited,
     Thought,
     UserAwaited,
 )
+from endstop.events.steered import TreeChosen, TreeTraced
+from endstop.kernel.agent import AgentConfig
 from endstop.kernel.amounts import Amounts
+from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.limits import LimitKind, Meter
 from endstop.kernel.observation import (
     AssistantSaid,
+    BudgetGranted,
     CallReserved,
     CallSettled,
     ContextMeasured,
     RunEnded,
     RunPaused,
     RunResumed,
+    SignalGiven,
     ToolCalled,
     ToolFinished,
     TurnStarted,
@@ -102,6 +109,8 @@ def come_back(world: World, event: StreamEvent) -> Telling:
     return Telling(cursor, before[starts[-1] :])
 
 
+GRANT = Grant(turns=1, by="ana", why="nearly there")
+
 texts = st.text("abc ", min_size=1, max_size=4)
 pieces = st.lists(st.tuples(st.booleans(), texts), max_size=5)
 
@@ -110,9 +119,13 @@ pieces = st.lists(st.tuples(st.booleans(), texts), max_size=5)
 def attempts(draw: st.DrawFn, turn: int) -> list[Item]:
     """A model call with all that may come of it. Only the last one of a turn comes to its end."""
     said = draw(pieces)
-    items: list[Item] = [CallReserved(at_s=0.0, turn=turn, reservation="call", amounts=Amounts()), *said]
+    cut = draw(st.integers(0, len(said)))
+    granted: list[Item] = [BudgetGranted(at_s=0.0, grant=GRANT)] if draw(st.booleans()) else []
+    reserved: Item = CallReserved(at_s=0.0, turn=turn, reservation="call", amounts=Amounts())
+    items: list[Item] = [reserved, *said[:cut], *granted, *said[cut:]]
     if draw(st.booleans()):
-        return [*items, *_on_record(said, turn), *draw(_calls(turn))]
+        signal = SignalGiven(at_s=0.0, turn=turn, type="need_turn", confidence=0.9)
+        return [*items, *_on_record(said, turn), signal, *draw(_calls(turn))]
     if draw(st.booleans()):
         failed = ModelFailed(turn=turn, attempt=1, code="busy", message="busy", retry_in_s=0.1)
         return [*items, *(_on_record(said, turn) if said else ()), failed, *draw(attempts(turn))]
@@ -148,7 +161,7 @@ def worlds(draw: st.DrawFn) -> World:
     for turn in range(draw(st.integers(1, 3))):
         items += [TurnStarted(at_s=0.0, turn=turn), *draw(attempts(turn))]
         if draw(st.booleans()):
-            items.append(ContextMeasured(at_s=0.0, tokens=5))
+            items += [TreeTraced(turn=turn, steps=("0 running",)), ContextMeasured(at_s=0.0, tokens=5)]
     ending = draw(st.sampled_from([Completed(answer="a"), Failed(code="c", message="m", answer="")]))
     return World([SourceCited(title="t", location="l"), *items, RunEnded(at_s=0.0, outcome=ending)])
 
@@ -237,7 +250,7 @@ def test_a_run_that_waits_for_a_review_is_done_until_it_goes_on() -> None:
     decided = ReviewDecided(review_id="review:1", decision=Rejected(by="a", why="b"), by="a")
     later = World([*world.items, RunResumed(at_s=0.0), decided, *_asks()])
     again = come_back(later, done)
-    assert [event.type for event in told(later, again, 99, 0)] == []
+    assert [event.type for event in told(later, again, 99, 0)] == ["resumed", "paused"]
     (awaited,) = again.caught_up()
     assert awaited.data["outcome"] == "awaiting_user"
     assert awaited.data["question"] == "Which one?"
@@ -261,6 +274,50 @@ def test_live_text_and_its_retraction_look_the_same_for_ever() -> None:
     telling = Telling.from_the_start()
     events = [event for step in range(len(world.items) + 1) for event in told(world, telling, step, 0)]
     assert b"".join(event.to_sse() for event in events) == (GOLDEN / "chunks-live.sse").read_bytes()
+
+
+def test_who_saw_that_it_was_paused_and_no_more_is_told_that_it_waits() -> None:
+    world = World([*_begun(), *_asks()])
+    *_, paused = told(world, Telling.from_the_start(), 9, 0)
+    assert (paused.id, paused.type) == ("3.0", "paused")
+    again = come_back(world, paused)
+    assert told(world, again, 9, 0) == []
+    (done,) = again.caught_up()
+    assert (done.id, done.data["outcome"]) == ("3", "awaiting_user")
+
+
+# ── where a tree stands ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_where_the_tree_stands_is_told_once_and_without_an_id() -> None:
+    telling = Telling.from_the_start()
+    path = RunningPath(path=(0, 3), names=("oracle-agent", "ask"))
+    (event,) = telling.see(path)
+    assert event.to_sse() == b'data: {"type":"running","path":[0,3],"names":["oracle-agent","ask"]}\n\n'
+    assert telling.see(RunningPath(path=(0, 3), names=("oracle-agent", "ask"))) == []
+    assert len(telling.see(RunningPath(path=(0,), names=("oracle-agent",)))) == 1
+    assert len(telling.see(path)) == 1
+
+
+def test_what_only_watchers_are_told_looks_the_same_for_ever() -> None:
+    budget = Budget(turns=30, tokens=200_000, cost_usd="0.42", seconds=300)
+    grant = Grant(turns=10, cost_usd="0.10", by="ana", why="nearly there")
+    traced = TreeTraced(turn=0, steps=("0 running", "4 success"))
+    signal = SignalGiven(at_s=1.0, turn=0, type="need_turn", confidence=0.9, reason="to read auth.py")
+    payloads: list[Item] = [
+        RunStarted(config=AgentConfig(budget=budget), question="Where is login?", model="test:scripted"),
+        TreeChosen(tree="oracle-agent", hash="5f2c", spec="{}"),
+        TurnStarted(at_s=0.0, turn=0),
+        signal,
+        traced,
+        RunPaused(at_s=2.0, why="Iteration limit reached (30/30)."),
+        RunResumed(at_s=2.0),
+        BudgetGranted(at_s=2.0, grant=grant),
+    ]
+    telling = Telling.from_the_start()
+    events = told(World(payloads), telling, 99, 0)
+    events += telling.see(RunningPath(path=(0, 3, 7), names=("oracle-agent", "turns", "ask")))
+    assert b"".join(event.to_sse() for event in events) == (GOLDEN / "chunks-watched.sse").read_bytes()
 
 
 @pytest.mark.guarantee("I2")

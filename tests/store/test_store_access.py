@@ -156,6 +156,7 @@ async def test_a_database_of_the_first_version_is_brought_up_to_date(tmp_path: P
     with sqlite3.connect(file) as older:
         for table in ("users", "tokens", "sessions"):
             older.execute(f"DROP TABLE endstop_{table}")
+        older.execute("DROP INDEX endstop_runs_by_user_and_phase")
         older.execute("UPDATE endstop_version SET version_num = '0001'")
     older.close()
     store = await open_store(f"sqlite:///{file}")

@@ -18,6 +18,7 @@ from endstop.events.facts import Fact
 from endstop.ports import Store
 from endstop.store import open_store
 from endstop.store.lane import Job, Lane
+from endstop.store.patience import be_patient
 
 
 def our_threads() -> list[str]:
@@ -151,3 +152,52 @@ async def test_what_waits_is_given_to_the_worker_at_once_but_not_without_bound()
     await lane.close()
     assert sum(worker.given) == 26
     assert max(worker.given) == 10
+
+
+class Noting:
+    """Does nothing but remember in which order, and waits before the first job until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.has_begun = threading.Event()
+        self.go_on = threading.Event()
+        self.done: list[list[str]] = []
+
+    def serve(self, jobs: Sequence[Job[Any]]) -> None:
+        self.has_begun.set()
+        self.go_on.wait(10)
+        self.done.append([job.task for job in jobs])
+
+    def close(self) -> None: ...
+
+
+async def test_those_who_are_patient_give_way_and_keep_their_order() -> None:
+    worker = Noting()
+    lane = Lane[str](worker, name="endstop-test", most_at_once=3)
+    under_way = lane.hand_in("under way")
+    await asyncio.to_thread(worker.has_begun.wait, 10)
+
+    async def patient() -> list[asyncio.Future[Any]]:
+        be_patient()
+        return [lane.hand_in(f"patient {number}") for number in range(4)]
+
+    waiting = await asyncio.create_task(patient())
+    waiting += [lane.hand_in("always patient", gives_way=True), lane.hand_in("first"), lane.hand_in("second")]
+    worker.go_on.set()
+    await asyncio.gather(under_way, *waiting)
+    await lane.close()
+    assert worker.done == [
+        ["under way"],
+        ["first", "second"],
+        ["patient 0", "patient 1", "patient 2"],
+        ["patient 3", "always patient"],
+    ]
+
+
+async def test_a_lane_that_is_closed_still_does_what_was_handed_in() -> None:
+    worker = Noting()
+    lane = Lane[str](worker, name="endstop-test", most_at_once=1)
+    waiting = [lane.hand_in(f"{number}", gives_way=number % 2 == 0) for number in range(6)]
+    worker.go_on.set()
+    await lane.close()
+    await asyncio.gather(*waiting)
+    assert sorted(task for jobs in worker.done for task in jobs) == [f"{number}" for number in range(6)]

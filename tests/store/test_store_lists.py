@@ -47,6 +47,7 @@ async def test_a_run_is_listed_with_what_its_facts_say(store: Store) -> None:
         started_at=START_TIME,
         changed_at=START_TIME + 4,
         owner="worker-1",
+        beat_at=START_TIME + 4,
     )
 
 
@@ -194,6 +195,16 @@ async def test_an_owner_that_wakes_up_late_does_not_get_its_run_back_by_saying_s
     await store.beat("worker-1", ["run-1"], at=300.0)
     run = await store.run("run-1")
     assert (run.owner, run.beat_at) == ("worker-2", 200.0)
+
+
+async def test_an_owner_that_appends_is_alive(store: Store) -> None:
+    await store.append(begun(), owner="worker-1")
+    await store.beat("worker-1", ["run-1"], at=0.0)
+    await store.append(facts("run-1", *turn(1), first=5, time=START_TIME + 9))
+    assert (await store.run("run-1")).beat_at == 0.0
+    await store.append(facts("run-1", ENDED, first=9, time=START_TIME + 60), owner="worker-2")
+    run = await store.run("run-1")
+    assert (run.owner, run.beat_at) == ("worker-2", START_TIME + 60)
 
 
 async def test_an_append_that_names_no_owner_leaves_the_one_there_is(store: Store) -> None:

@@ -248,3 +248,18 @@ async def test_a_file_in_a_folder_with_odd_characters_works(tmp_path: Path) -> N
     await store.append(begun())
     await store.close()
     assert [path.name for path in folder.iterdir()] == ["my runs.db"]
+
+
+async def test_the_runs_of_a_user_that_are_under_way_are_found_without_a_look_at_the_others(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "runs.db"
+    await (await open_store(f"sqlite:///{file}")).close()
+    with sqlite3.connect(file) as looking:
+        plan = looking.execute(
+            "EXPLAIN QUERY PLAN SELECT * FROM endstop_runs WHERE user_name = ? AND phase IN (?)"
+            " ORDER BY started_at DESC, run_id DESC LIMIT 9",
+            ("ana", "RUNNING"),
+        ).fetchall()
+    looking.close()
+    assert "endstop_runs_by_user_and_phase (user_name=? AND phase=?)" in str(plan)

@@ -214,7 +214,8 @@ async def test_one_that_woke_up_late_does_not_get_its_run_back_by_being_alive() 
     await store.append(facts(UserSaid(at_s=1.0), first=1), owner="worker-2")
     await store.beat("worker-1", ["run-1"], at=8.0)
     run = await store.run("run-1")
-    assert (run.owner, run.beat_at) == ("worker-2", 7.0)
+    assert run.owner == "worker-2"
+    assert run.beat_at == (await store.record("run-1"))[-1].time
 
 
 @pytest.mark.parametrize("after_turn", [True, False])

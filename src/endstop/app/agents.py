@@ -1,4 +1,4 @@
-"""Making agents: from what a program gives, from what a record says, and for the gallery."""
+"""Making agents: from what a program gives, from what a record says, for the gallery and the playground."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from endstop.app.config import read_config
 from endstop.app.gallery import DEMO, demo_agent
+from endstop.app.playground import is_player, player_agent
 from endstop.errors import InvalidValueError
 from endstop.events.facts import RunStarted
 from endstop.kernel.agent import DEFAULT_BUDGET, AgentConfig
@@ -30,6 +31,8 @@ def agent_of(started: RunStarted) -> Agent | None:
     """The agent of a run, made anew from its record, where nothing but Endstop's own parts is in it."""
     if started.agent.startswith(DEMO):
         return demo_agent(started.agent.removeprefix(DEMO), started.config)
+    if is_player(started.agent):
+        return player_agent(started.agent, config=started.config, on_limit=started.on_limit)
     if started.agent == ORACLE:
         from endstop.app.oracle import remade_oracle  # brings Lua along, which few runs need
 

@@ -36,7 +36,11 @@ def with_app(work: Callable[[App, Output], Awaitable[int]], *, is_json: bool) ->
     raise typer.Exit(run_async(opened()))
 
 
-def run_async(work: Coroutine[Any, Any, int]) -> int:
+def run_async(
+    work: Coroutine[Any, Any, int],
+    *,
+    new_loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
+) -> int:
     """Run it to its end. Ctrl-C or SIGTERM cancels it, so that what is under way is saved first."""
     is_told_to_end = False
 
@@ -57,7 +61,8 @@ def run_async(work: Coroutine[Any, Any, int]) -> int:
         return await work
 
     try:
-        return asyncio.run(listening())
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            return runner.run(listening())
     except asyncio.CancelledError:
         if is_told_to_end:
             return TERMINATED

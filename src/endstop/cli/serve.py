@@ -79,6 +79,7 @@ def serve(
     With --json: one line when it is ready, an object with address, link, token and user; null where there
     is none. What happens is logged to stderr, one line each.
     """
+    from endstop.server.pace import new_loop
     from endstop.server.serving import Door, require_door
 
     door = Door(host=host, port=port, allowed_hosts=tuple(allowed_host or ()), is_https=https_proxy)
@@ -91,7 +92,7 @@ def serve(
     wanted = Wanted(
         project=project, model=model, opens_browser=is_opened, prints_token=token, is_json=is_json
     )
-    raise typer.Exit(run_async(_served(door, wanted)))
+    raise typer.Exit(run_async(_served(door, wanted), new_loop=new_loop))
 
 
 async def _served(door: Door, wanted: Wanted) -> int:

@@ -138,6 +138,14 @@ class Client:
     def explain(self, run_id: str) -> Document:
         return self._sent(calls.run(run_id, "explain"))
 
+    def burndown(self, run_id: str) -> Document:
+        """What was used when, what was allowed then, and what happened."""
+        return self._sent(calls.run(run_id, "burndown"))
+
+    def run_tree(self, run_id: str) -> Document:
+        """The tree that steers it, and where its nodes stand."""
+        return self._sent(calls.run(run_id, "tree"))
+
     def cancel(self, run_id: str, *, after_turn: bool = False) -> Document:
         return self._sent(calls.cancel(run_id, after_turn=after_turn))
 

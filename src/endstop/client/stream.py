@@ -28,7 +28,7 @@ class Chunk:
     """One thing the agent said, did or was told. ``data`` has the fields of its type."""
 
     id: str
-    """Who has seen it asks for what follows it."""
+    """Who has seen it asks for what follows it. What is never on record has the id before it."""
     type: str
     data: Mapping[str, Any]
 

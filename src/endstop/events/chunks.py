@@ -7,16 +7,22 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
-from endstop.events.facts import Fact, SourceCited, Thought
+from endstop.events.facts import Fact, RunStarted, SourceCited, Thought
 from endstop.events.plain import written
+from endstop.events.steered import TreeChosen, TreeTraced
+from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.finding import Finding, Response
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import (
     AssistantSaid,
+    BudgetGranted,
     CallSettled,
     ContextMeasured,
     RunEnded,
+    RunPaused,
+    RunResumed,
+    SignalGiven,
     ToolCalled,
     ToolFinished,
     TurnStarted,
@@ -46,6 +52,14 @@ class ChunkType(StrEnum):
     SYSTEM = "system"
     DONE = "done"
     ERROR = "error"
+    BUDGET = "budget"
+    """What the run may use: the first chunk there is."""
+    GRANT = "grant"
+    SIGNAL = "signal"
+    TREE = "tree"
+    TRACE = "trace"
+    PAUSED = "paused"
+    RESUMED = "resumed"
 
 
 class SystemType(StrEnum):
@@ -73,6 +87,25 @@ class Chunk:
     def to_json(self) -> dict[str, object]:
         return {"type": self.type.value, **self.data}
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningPath:
+    """Which nodes of the tree are running while it sleeps. For those who watch live: never on record."""
+
+    scope: str = ROOT
+    path: tuple[int, ...]
+    """Their indexes, from the root down."""
+    names: tuple[str, ...]
+
+
+METERED = (
+    LimitKind.TURNS,
+    LimitKind.TOKENS,
+    LimitKind.COST_USD,
+    LimitKind.SECONDS,
+    LimitKind.MODEL_CALLS,
+)
+"""The limits that people watch being used up. The others hold within a turn."""
 
 _ADVICE_AT_LIMIT = {
     LimitKind.TURNS: "What was gathered is kept. Continue with more turns, or ask something narrower.",
@@ -132,7 +165,63 @@ def chunks_of(fact: Fact) -> Iterator[Chunk]:
         case RunEnded(outcome=outcome):
             yield from _ending_chunks(fact, outcome)
         case _:
+            yield from _chunks_for_watchers(fact)
+
+
+def _chunks_for_watchers(fact: Fact) -> Iterator[Chunk]:
+    """What a chat can do without, and a page that shows meters, signals and the tree cannot."""
+    match fact.payload:
+        case RunStarted() as started:
+            yield _chunk(fact, ChunkType.BUDGET, **_budget_data(started), started_at=fact.time, at=fact.time)
+        case BudgetGranted(grant=grant):
+            yield _chunk(fact, ChunkType.GRANT, added=granted(grant), by=grant.by, why=grant.why)
+        case SignalGiven() as signal:
+            yield _chunk(
+                fact,
+                ChunkType.SIGNAL,
+                turn=signal.turn,
+                signal_type=signal.type,
+                reason=signal.reason,
+                confidence=signal.confidence,
+            )
+        case TreeChosen(tree=tree, hash=digest):
+            yield _chunk(fact, ChunkType.TREE, tree=tree, hash=digest)
+        case TreeTraced(turn=turn, steps=steps):
+            yield _chunk(fact, ChunkType.TRACE, turn=turn, steps=list(steps))
+        case RunPaused(why=why):
+            yield _chunk(fact, ChunkType.PAUSED, why=why, at=fact.time)
+        case RunResumed():
+            yield _chunk(fact, ChunkType.RESUMED, why="", at=fact.time)
+        case _:
             return
+
+
+def limits_of(budget: Budget) -> dict[str, object]:
+    """The limits that are set and metered, as plain values. Money is text."""
+    return {kind.value: written(budget.limits[kind].maximum) for kind in METERED if kind in budget.limits}
+
+
+def granted(grant: Grant) -> dict[str, object]:
+    """What a grant adds: only what is more than nothing. Money is text."""
+    amounts = {kind.value: getattr(grant, kind.value) for kind in METERED}
+    return {name: written(amount) for name, amount in amounts.items() if amount}
+
+
+def percent_of(part: float) -> float:
+    """A part of one in percent: 70 and not 70.0, nor 70.00000000000001."""
+    percent = round(part * 100, 3)
+    return int(percent) if percent.is_integer() else percent
+
+
+def _budget_data(started: RunStarted) -> dict[str, object]:
+    budget = started.config.budget
+    warn_at = {kind: budget.limits[kind].warn_at for kind in METERED if kind in budget.limits}
+    return {
+        "limits": limits_of(budget),
+        "warn_percent": {kind.value: percent_of(part) for kind, part in warn_at.items() if part is not None},
+        "reserve_percent": percent_of(budget.finish_reserve),
+        "model": started.model,
+    }
 
 
 def _chunk(fact: Fact, kind: ChunkType, **data: object) -> Chunk:

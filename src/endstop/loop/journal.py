@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -201,6 +202,15 @@ class Journal:
                 self._looked_at(self._handed.popleft())
         if self._failure is not None:
             raise self._failure
+
+    async def settled(self) -> None:
+        """Wait until nothing is on its way to the store any more, whatever comes of it."""
+        while self._handed:
+            if not self._handed[0].done():
+                await asyncio.wait((self._handed[0],))
+            else:
+                with suppress(Exception):
+                    self._looked_at(self._handed.popleft())
 
     def _looked_at(self, handed: asyncio.Future[None]) -> None:
         error = None if handed.cancelled() else handed.exception()

@@ -9,6 +9,7 @@ from contextlib import suppress
 from endstop.errors import StoreError
 from endstop.ports import CancelAsked, Clock, Store
 from endstop.runner.owner import BEAT_S
+from endstop.store.patience import impatient
 
 LISTEN_S = 0.2
 """How often a runner looks whether somebody in another process wants one of its runs to end."""
@@ -34,7 +35,8 @@ class Pulse:
 
     def start(self) -> None:
         if self._store is not None and (self._task is None or self._task.done()):
-            self._task = asyncio.get_running_loop().create_task(self._beat(self._store))
+            with impatient():  # a run that gives way to others must not be taken for dead by that
+                self._task = asyncio.get_running_loop().create_task(self._beat(self._store))
 
     async def stop(self) -> None:
         task, self._task = self._task, None

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from endstop.errors import EndstopError, FactOrderError, RunStateError, StoreError, UnknownRunError, cause
 from endstop.events.bus import Bus
@@ -37,6 +37,7 @@ from endstop.runner.opening import (
 from endstop.runner.owner import LET_GO_AT, Owner, is_worked_on
 from endstop.runner.pulse import Pulse
 from endstop.runner.run import Run
+from endstop.runner.saved import OnSaved, Told
 from endstop.runner.waking import asks_nothing, hand_answer, wake
 
 AgentOf = Callable[[RunStarted], Agent | None]
@@ -155,7 +156,7 @@ class Runner:
         recorder = await self._read_again(run_id)
         review = require_review(recorder)
         require_sensible(recorder, decision)
-        journal = self._journal(recorder)
+        journal = self._journal(recorder, is_ours=False)
         journal.enter(RunResumed(at_s=recorder.state.now_s))
         decided = carry_out(recorder, review, decision, at_s=recorder.state.now_s, time=journal.unix_s)
         await journal.flush()
@@ -167,7 +168,7 @@ class Runner:
         recorder = await self._read_again(run_id)
         if phase_of(recorder) is not RunPhase.AWAIT_USER:
             raise asks_nothing(run_id)
-        journal = self._journal(recorder)
+        journal = self._journal(recorder, is_ours=False)
         hand_answer(recorder, text, time=journal.unix_s)
         await journal.flush()
 
@@ -182,8 +183,8 @@ class Runner:
     # ── after a crash, and before the end ─────────────────────────────────────────────────────────────────
 
     async def left_open(self) -> list[StoredRun]:
-        """The runs whose process has died."""
-        if self._store is None:
+        """The runs whose process has died. None for a runner that is about to end: others go on with them."""
+        if self._store is None or self._is_closing:
             return []
         now = self._clock.unix_s()
         running = await self._store.runs(phases=(RunPhase.RUNNING,), most=1_000)
@@ -231,16 +232,18 @@ class Runner:
         conversation_id: str | None = None,
         listener: Listener | None = None,
         bus: Bus | None = None,
+        on_saved: OnSaved | None = None,
     ) -> Live:
         recorder = new_recorder(
             agent, question, time=self._clock.unix_s(), user=user, project=project, run_id=run_id
         )
         before = await self._said_before(conversation_id, recorder.run_id)
-        journal = self._journal(recorder, listener=listener, bus=bus, conversation_id=conversation_id)
+        journal = self._journal(
+            recorder, listener=listener, bus=bus, conversation_id=conversation_id, on_saved=on_saved
+        )
         journal.save_from(0)
         live = self._made(journal, agent, before)
-        await journal.flush()
-        return self._enlisted(live)
+        return await self._enlisted(live)
 
     async def _reopened(
         self,
@@ -252,6 +255,7 @@ class Runner:
         takes_over: bool = False,
         listener: Listener | None = None,
         bus: Bus | None = None,
+        on_saved: OnSaved | None = None,
     ) -> Live:
         store = self._require_store(run_id)
         self._require_not_live(run_id)
@@ -267,11 +271,10 @@ class Runner:
         if not recorder.state.is_over:
             lived_s = lived_on_s(stored, facts)
             taken_over(recorder, str(self._owner), time=self._clock.unix_s(), lived_s=lived_s, agent=agent)
-        journal = self._journal(recorder, listener=listener, bus=bus)
+        journal = self._journal(recorder, listener=listener, bus=bus, on_saved=on_saved)
         journal.save_from(len(facts))
         live = self._made(journal, agent, await self._said_before(stored.conversation_id, run_id))
-        await journal.flush()
-        return self._enlisted(live)
+        return await self._enlisted(live)
 
     def _made_anew(self, facts: list[Fact]) -> Agent:
         started = facts[0].payload
@@ -325,12 +328,18 @@ class Runner:
         listener: Listener | None = None,
         bus: Bus | None = None,
         conversation_id: str | None = None,
+        on_saved: OnSaved | None = None,
+        is_ours: bool = True,
     ) -> Journal:
+        """``is_ours``: this process works on the run from now on, and others keep away from it."""
+        store = self._store
+        if store is not None and on_saved is not None:
+            store = cast("Store", Told(store, on_saved))  # a journal only appends
         return Journal(
             recorder,
             clock=self._clock,
-            store=self._store,
-            owner=str(self._owner),
+            store=store,
+            owner=str(self._owner) if is_ours else None,
             bus=bus,
             listener=listener,
             conversation_id=conversation_id,
@@ -341,7 +350,13 @@ class Runner:
         driver = Driver(journal, agent, before=before)
         return Live(driver, journal, agent, asyncio.get_running_loop().create_future())
 
-    def _enlisted(self, live: Live) -> Live:
+    async def _enlisted(self, live: Live) -> Live:
+        """Save that this process works on it. If that is cut short or fails, another may go on with it."""
+        try:
+            await live.journal.flush()
+        except BaseException:
+            await self._let_go(live, has_ended=False)
+            raise
         live.driver.is_to_leave = self._is_closing
         self._live[live.journal.run_id] = live
         self._agents[live.journal.run_id] = live.agent
@@ -368,16 +383,20 @@ class Runner:
 
     async def _let_go(self, live: Live, *, has_ended: bool) -> None:
         """This process works on a run no longer; if it has not ended, another may go on with it at once."""
-        run_id = live.journal.run_id
-        self._live.pop(run_id, None)
+        self._live.pop(live.journal.run_id, None)
         try:
-            if self._store is not None and not has_ended:
-                with suppress(StoreError):  # whoever wants it waits until our last beat is stale
-                    await self._store.beat(str(self._owner), (run_id,), at=LET_GO_AT)
+            if not has_ended and self._store is not None:
+                # whoever is told to stop twice hangs up; others can go on with the run all the same
+                await asyncio.shield(self._give_back(live, self._store))
             if not self._live:
                 await self._pulse.stop()
         finally:
             live.is_left.set_result(None)
+
+    async def _give_back(self, live: Live, store: Store) -> None:
+        with suppress(StoreError):  # whoever wants it waits until our last beat is stale
+            await live.journal.settled()  # an append that came later would count as a beat
+            await store.beat(str(self._owner), (live.journal.run_id,), at=LET_GO_AT)
 
     async def _left(self, seconds: float) -> None:
         """Wait until every run that is under way has been left, but no longer than that."""

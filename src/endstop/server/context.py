@@ -25,7 +25,8 @@ class Context:
     trees: TreeLibrary
 
 
-def context_of(request: Request) -> Context:
+async def context_of(request: Request) -> Context:
+    """Waits for nothing; but FastAPI sends what does not say so to a thread, and there are few of those."""
     return request.app.state.context
 
 

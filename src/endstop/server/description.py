@@ -54,6 +54,12 @@ _SCHEMES = {
         "description": "For the page: from the link that `endstop serve` prints, or `POST /api/session`. The "
         "name of the cookie has the port behind it where there is no proxy.",
     },
+    "key": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-Endstop-Key",
+        "description": "The cookie's other half: browsers send cookies to every port, and this to none.",
+    },
 }
 _OPEN = frozenset({("post", "/api/session")})
 """What is called to become known."""
@@ -86,7 +92,7 @@ def _complete(described: dict[str, Any]) -> None:
                 answer["content"][_EVENTS]["schema"] = _EVENT
         operation["responses"] = dict(sorted(answers.items()))
         if path.startswith("/api") and (method, path) not in _OPEN:
-            operation["security"] = [{"token": []}, {"cookie": []}]
+            operation["security"] = [{"token": []}, {"cookie": [], "key": []}]
     for name in _NOT_OURS:
         described["components"]["schemas"].pop(name, None)
     described["components"]["securitySchemes"] = _SCHEMES

@@ -1,7 +1,8 @@
 """What every request passes first: the right name, no foreign page, a body of sensible size, in time.
 
-An ASGI middleware. It also lets the link of the start in, adds the headers that browsers want to see, and
-writes one line to the log, without anything that is behind the ``?``.
+An ASGI middleware. It also lets the link of the start in, adds the headers that browsers want to see, cuts
+streams whose callers may come in no more, and writes one line to the log, without anything that is behind
+the ``?``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from endstop.errors import (
     RequestTooLargeError,
     RequestTooSlowError,
 )
+from endstop.server.access import KEY_HEADER
 from endstop.server.hosts import SAFE_METHODS, require_not_from_elsewhere
+from endstop.server.lasting import LOOK_EVERY_S, Lasting
 
 if TYPE_CHECKING:
     from endstop.server.access import Access
@@ -40,10 +43,13 @@ BODY_S = 15.0
 
 _MOST_QUERY = 1_000
 _MOST_DIGITS = 20
-_ONLY_ONCE = ("host", "authorization", "origin", "content-length", "content-type", "sec-fetch-site")
+_ONLY_ONCE = (
+    *("host", "authorization", KEY_HEADER, "origin"),
+    *("content-length", "content-type", "sec-fetch-site"),
+)
 _PAGE_POLICY = (
-    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
-    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'"
 )
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -67,11 +73,17 @@ class Gate:
     """Looks at every request before any route does."""
 
     def __init__(
-        self, app: ASGIApp, *, most_body_bytes: int = MOST_BODY_BYTES, body_s: float = BODY_S
+        self,
+        app: ASGIApp,
+        *,
+        most_body_bytes: int = MOST_BODY_BYTES,
+        body_s: float = BODY_S,
+        look_every_s: float = LOOK_EVERY_S,
     ) -> None:
         self._app = app
         self._most_body_bytes = most_body_bytes
         self._body_s = body_s
+        self._look_every_s = look_every_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -93,7 +105,8 @@ class Gate:
         except _GoneError:
             return
         else:
-            await self._app(scope, _replayed(body, receive), answer.send)
+            lasting = Lasting(self._app, access.is_still_known, look_every_s=self._look_every_s)
+            await lasting(scope, _replayed(body, receive), answer.send)
         finally:
             answer.log()
 
@@ -210,18 +223,23 @@ def _is_link(scope: Scope) -> bool:
 
 
 async def _let_in(access: Access, scope: Scope, answer: _Answer) -> None:
-    """Turn the token of the link into a cookie, and have the browser forget the link."""
+    """Turn the token of the link into a cookie and a key, and have the browser forget the link.
+
+    The key is behind a ``#``: the page reads it there, and browsers send it to nobody.
+    """
     given = parse_qs(scope["query_string"][:_MOST_QUERY].decode("latin-1")).get("token", [])
-    cookie = await access.redeem_link(given[0]) if len(given) == 1 else None
-    if cookie is not None:
-        await answer.whole(303, "", "text/plain", {"location": "/", "set-cookie": access.set_cookie(cookie)})
-        return
-    try:  # browsers open a link twice, to be quick: whoever is in already may just go on
-        await access.caller_of(Request(scope))
-    except AccessError:
+    cookie = access.cookie_of(Request(scope))
+    signed_in = await access.redeem_link(given[0], cookie=cookie) if len(given) == 1 else None
+    if signed_in is not None:
+        headers = {
+            "location": f"/#key={signed_in.key}",
+            "set-cookie": access.set_cookie(signed_in.cookie),
+        }
+        await answer.whole(303, "", "text/plain", headers)
+    elif cookie is not None:  # an old link in a browser that may be in already: the page will see
+        await answer.whole(303, "", "text/plain", {"location": "/"})
+    else:
         await answer.whole(401, _USED, "text/plain; charset=utf-8", {})
-        return
-    await answer.whole(303, "", "text/plain", {"location": "/"})
 
 
 _USED = (

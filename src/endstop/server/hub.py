@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from endstop.errors import EndstopError, InvalidValueError
+from endstop.errors import EndstopError, InvalidValueError, StoreError
 from endstop.events.facts import Fact
 from endstop.loop.agent import Agent
 from endstop.ports import Store
@@ -21,6 +21,7 @@ from endstop.runner import Runner
 from endstop.server.live import LiveRun
 from endstop.server.measuring import Measures
 from endstop.server.stream import Cursor, StreamEvent, Telling, looks_back_to
+from endstop.store.patience import be_patient
 
 HEARTBEAT_S = 15.0
 """A stream that is silent for so long says that it is alive."""
@@ -28,8 +29,14 @@ HEARTBEAT_S = 15.0
 POLL_S = 0.25
 """How often the record of a run is looked at that lives in another process."""
 
+RECOVER_S = 30.0
+"""How often a server looks for runs whose process has died, be it another server on the same database."""
+
 NOTICED_TYPES = ("review.requested", "user.awaited", "run.ended")
 """The facts that a user is notified of."""
+
+_RECOVERED_AT_ONCE = 8
+"""Whole records are read for it: so many at once are enough to be quick, and leave room for others."""
 
 _PAGE = 500
 _LOOK_BACK = 64
@@ -46,9 +53,11 @@ class Hub:
         measures: Measures | None = None,
         poll_s: float = POLL_S,
         heartbeat_s: float = HEARTBEAT_S,
+        recover_s: float = RECOVER_S,
     ) -> None:
         self.poll_s = poll_s
         self.heartbeat_s = heartbeat_s
+        self.recover_s = recover_s
         self.is_closing = False
         self.measures = Measures() if measures is None else measures
         self.measures.live_runs = lambda: len(self._live)
@@ -58,6 +67,8 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._sleepers: set[asyncio.Event] = set()
         self._notice_watchers: set[asyncio.Event] = set()
+        self._given_up: set[str] = set()
+        """Runs left open that cannot be gone on with here: no use reading their records again and again."""
 
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -75,16 +86,41 @@ class Hub:
         )
 
     async def recover(self) -> list[str]:
-        """Go on with every run that was left open and whose agent can be made anew."""
+        """Go on with every run that was left open and whose agent can be made anew; their ids."""
+        left_open = {stored.run_id for stored in await self._runner.left_open()}
+        self._given_up &= left_open
         resumed: list[str] = []
-        for stored in await self._runner.left_open():
-            with suppress(EndstopError):  # somebody else has taken it, or it cannot be done here
-                resumed.append(await self.resume(stored.run_id))
+        at_once = asyncio.Semaphore(_RECOVERED_AT_ONCE)
+
+        async def go_on(run_id: str) -> None:
+            async with at_once:
+                try:
+                    resumed.append(await self.resume(run_id))
+                except StoreError:
+                    return  # somebody else has taken it, or the database fails: the next look will tell
+                except EndstopError:
+                    self._given_up.add(run_id)
+
+        async with asyncio.TaskGroup() as group:
+            for run_id in left_open - self._given_up:
+                group.create_task(go_on(run_id))
         return resumed
 
+    def keep_recovering(self) -> None:
+        """From now on, go on with runs left open: those there are, and those of servers that die."""
+        self._spawn(self._keep_recovering())
+
+    async def _keep_recovering(self) -> None:
+        be_patient()
+        while not self.is_closing:
+            with suppress(StoreError):  # there is a next time
+                await self.recover()
+            await asyncio.sleep(self.recover_s)
+
     async def _opened(self, run_id: str, begin: Callable[[dict[str, Any]], Awaitable[str]]) -> str:
-        live = LiveRun(run_id, self._store, on_safe=self._seen)
-        await begin({"bus": live.bus, "listener": live.listen})
+        be_patient()
+        live = LiveRun(run_id, self._store, on_safe=self._seen, is_told=True)
+        await begin({"bus": live.bus, "listener": live, "on_saved": live.saved})
         self._live[run_id] = live
         self._spawn(live.keep_up())
         self._spawn(self._attend(live))
@@ -153,8 +189,11 @@ class Hub:
             return
         if live is None:
             yield from telling.caught_up()
-        elif (reply := live.reply_now()) is not None:
+            return
+        if (reply := live.reply_now()) is not None:
             yield from telling.hear(reply)
+        if live.running is not None:
+            yield from telling.see(live.running)
 
     async def _facts(self, run_id: str, seq: int, live: LiveRun | None) -> list[Fact]:
         at_hand = None if live is None else live.after(seq)

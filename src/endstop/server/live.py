@@ -14,6 +14,7 @@ from itertools import islice
 
 from endstop.errors import EndstopError
 from endstop.events.bus import Bus
+from endstop.events.chunks import RunningPath
 from endstop.events.facts import Fact, Thought
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import AssistantSaid
@@ -34,24 +35,49 @@ _LAST_LOOKS_S = 2.0
 
 
 class LiveRun:
-    """The facts and the live reply of one run. Any number of streams read from it; none can hold it up."""
+    """The facts and the live reply of one run. Any number of streams read from it; none can hold it up.
+
+    It is the run's listener: called with whatever is shown of it while it goes on.
+    """
+
+    hears_running = True
+    """Whoever shows where a tree stands asks for this first: most listeners know of pieces of text only."""
 
     def __init__(
-        self, run_id: str, store: Store, *, on_safe: Callable[[Fact], None], capacity: int = _CAPACITY
+        self,
+        run_id: str,
+        store: Store,
+        *,
+        on_safe: Callable[[Fact], None],
+        capacity: int = _CAPACITY,
+        is_told: bool = False,
     ) -> None:
+        """``is_told``: somebody calls ``saved``, and the store need not be asked what it has."""
         self.run_id = run_id
         self.bus = Bus()
         self.reply: LiveReply | None = None
+        self.running: RunningPath | None = None
+        """Where its tree stands; None if it has none, or nobody works on it any more."""
         self._store = store
         self._on_safe = on_safe
         self._woken = asyncio.Event()
-        self._subscription = self.bus.subscribe(capacity=capacity, wake=self._woken.set)
+        self._is_told = is_told
+        wake = None if is_told else self._woken.set
+        self._subscription = self.bus.subscribe(capacity=capacity, wake=wake)
         self._published: deque[Fact] = deque()
         """Not known to be safe yet."""
         self._last_seq = -1
         self._recent: deque[Fact] = deque(maxlen=_MOST_RECENT)
         self._watchers: set[asyncio.Event] = set()
         self._is_left = False
+
+    def __call__(self, shown: Delta | RunningPath) -> None:
+        """Be shown a piece of a reply, or where the tree stands."""
+        if isinstance(shown, Delta):
+            self.listen(shown)
+        elif shown.scope == ROOT and shown != self.running:
+            self.running = shown
+            self._tell_watchers()
 
     def listen(self, delta: Delta) -> None:
         """A piece of a reply has come."""
@@ -85,7 +111,13 @@ class LiveRun:
     def leave(self) -> None:
         """Nobody works on the run any more."""
         self._is_left = True
+        self.running = None
         self._woken.set()
+
+    def saved(self, seq: int) -> None:
+        """The store has the facts up to this one."""
+        self._drain()
+        self._show(seq + 1)
 
     async def keep_up(self) -> None:
         """Find out which facts are safe, until the run is left and all are."""
@@ -93,10 +125,10 @@ class LiveRun:
         while True:
             self._woken.clear()
             self._drain()
-            if self._published and await self._release():
-                look_s, waited_s = _FIRST_LOOK_S, 0.0
-            elif not self._published and not self._is_left:
+            if not self._is_left and (self._is_told or not self._published):
                 await self._woken.wait()
+            elif self._published and await self._release():
+                look_s, waited_s = _FIRST_LOOK_S, 0.0
             elif not self._published or (self._is_left and waited_s > _LAST_LOOKS_S):
                 break
             else:
@@ -111,6 +143,10 @@ class LiveRun:
         stored = 0
         with suppress(EndstopError):  # not there yet, or the store fails: then the run tells
             stored = (await self._store.run(self.run_id)).facts
+        return self._show(stored)
+
+    def _show(self, stored: int) -> bool:
+        """Show the first so many facts, as far as they have come; whether there were some."""
         released = False
         while self._published and self._published[0].seq < stored:
             fact = self._published.popleft()

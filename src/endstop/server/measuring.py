@@ -94,7 +94,7 @@ def install_measures(app: FastAPI, measures: Measures | None = None) -> Measures
     return measures
 
 
-def measures_of(request: Request) -> Measures:
+async def measures_of(request: Request) -> Measures:
     """For a route's parameter; a server that measures nothing tells nothing."""
     found: Measures | None = getattr(request.app.state, "measures", None)
     return Measures() if found is None else found

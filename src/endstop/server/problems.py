@@ -38,6 +38,7 @@ from endstop.errors import (
     UnknownConversationError,
     UnknownModelError,
     UnknownRunError,
+    UnknownTokenError,
     UnknownTreeError,
     brief,
 )
@@ -54,6 +55,7 @@ _STATUS_OF_KIND: tuple[tuple[type[EndstopError], int], ...] = (
     (UnknownRunError, 404),
     (UnknownConversationError, 404),
     (UnknownTreeError, 404),
+    (UnknownTokenError, 404),
     (RunStateError, 409),
     (RecordTakenError, 409),
     (StoreError, 503),

@@ -11,9 +11,11 @@ from fastapi import Depends, Request
 
 from endstop.app.conversations import conversation_for
 from endstop.app.oracle import ORACLE_TREE, make_oracle, require_project
+from endstop.app.playground import is_player, player_agent, watchable
 from endstop.errors import InvalidValueError
 from endstop.kernel.budget import Budget
 from endstop.kernel.limits import words
+from endstop.kernel.settings import AgentSettings
 from endstop.loop.agent import Agent
 from endstop.ports import Conversation
 from endstop.runner.opening import require_price
@@ -58,16 +60,7 @@ class Questions:
         settings = context.app.default_settings.changed(await context.app.store.settings(caller.user))
         if query.limits is not None:
             settings = query.limits.changed(settings)
-        agent = self.make_agent(
-            Wanted(
-                question=query.query,
-                project=folder,
-                model=query.model,
-                budget=settings.budget(),
-                tree=context.trees.get(query.tree or ORACLE_TREE),
-                on_limit=query.on_limit,
-            )
-        )
+        agent = self._agent(context, query, folder, settings)
         require_price(agent)
         with await context.access.admit_query(caller):
             if told is None:
@@ -78,6 +71,22 @@ class Questions:
                 agent, query.query, user=caller.user, project=str(folder), conversation_id=told.id
             )
         return run_id, told.id
+
+    def _agent(self, context: Context, query: Query, folder: Path, settings: AgentSettings) -> Agent:
+        if query.model is not None and is_player(query.model):
+            given = () if query.limits is None else query.limits.given()
+            budget = watchable(settings, given).budget()
+            return player_agent(query.model, budget=budget, on_limit=query.on_limit)
+        return self.make_agent(
+            Wanted(
+                question=query.query,
+                project=folder,
+                model=query.model,
+                budget=settings.budget(),
+                tree=context.trees.get(query.tree or ORACLE_TREE),
+                on_limit=query.on_limit,
+            )
+        )
 
     async def _told(self, context: Context, caller: Caller, query: Query) -> Conversation | None:
         """The conversation that a question goes on with; None for a new one."""
@@ -118,7 +127,8 @@ def oracle_maker(context: Context) -> MakeAgent:
     return make
 
 
-def questions_of(request: Request) -> Questions:
+async def questions_of(request: Request) -> Questions:
+    """Not in a thread, as ``context_of``."""
     return request.app.state.questions
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from endstop.app.oracle import ORACLE_TREE
+from endstop.app.playground import is_player, watchable
 from endstop.errors import EndstopError, InvalidValueError
 from endstop.kernel.bounds import UpperBound, upper_bound
 from endstop.models.prices import FREE
@@ -72,8 +73,10 @@ async def bound_query(query: PlannedQuery, caller: CallerHere, context: ContextH
     settings = await settings_of(context.app, caller.user)
     if query.limits is not None:
         settings = query.limits.changed(settings)
-    budget = settings.budget()
     named = context.app.config.model if query.model is None else query.model
+    if is_player(named):
+        settings = watchable(settings, () if query.limits is None else query.limits.given())
+    budget = settings.budget()
     tree = await asyncio.to_thread(context.trees.get, query.tree)
     plain = upper_bound(budget, calls_per_turn=CALLS_PER_TURN)
     granted = upper_bound(budget, with_grants=True, calls_per_turn=CALLS_PER_TURN)

@@ -1,4 +1,4 @@
-"""Which models there are: the one that is configured, the one that is built in, and the providers."""
+"""Which models there are: the configured one, the built-in one, the providers, and the playground."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from endstop.app.config import DEFAULT_MODEL
+from endstop.app.playground import Player, is_player, player_model, players
 from endstop.errors import EndstopError
 from endstop.events.plain import written
 from endstop.models import make_model
@@ -44,12 +45,26 @@ class ProviderShape(BaseModel):
     to_do: str
 
 
+class PlayerShape(BaseModel):
+    """An agent that tries to run for ever: ask it as a model, and watch it being stopped."""
+
+    name: str = Field(examples=["playground:runaway"], description="Send it as the model of a query.")
+    title: str = Field(examples=["Runaway"])
+    about: str = Field(description="What it tries, and what it is held to.")
+    ends: str = Field(description="How it ends.", examples=["It reaches a limit."])
+
+    @classmethod
+    def of(cls, player: Player) -> PlayerShape:
+        return cls(name=player.name, title=player.title, about=player.about, ends=player.ends)
+
+
 class ModelsShape(BaseModel):
     """The models that this server can use."""
 
     configured: ModelShape
     built_in: ModelShape
     providers: list[ProviderShape]
+    playground: list[PlayerShape]
 
 
 @router.get("", summary="Which models can be used")
@@ -65,13 +80,14 @@ async def get_models(_: CallerHere, context: ContextHere) -> ModelsShape:
             )
             for one in provider_states(os.environ)
         ],
+        playground=[PlayerShape.of(one) for one in players()],
     )
 
 
 @lru_cache(maxsize=32)
 def known_model(name: str) -> Model:
     """The model of that name, made once: it is asked for its price only, and never called."""
-    return make_model(name)
+    return player_model(name) if is_player(name) else make_model(name)
 
 
 def model_shape(name: str) -> ModelShape:

@@ -15,6 +15,9 @@ from endstop.server.stream import Telling
 router = APIRouter(prefix="/api/oracle", tags=["oracle"])
 
 STREAM_EXAMPLE = (
+    'id: 0.0\ndata: {"type":"budget","limits":{"turns":30,"tokens":200000,"seconds":300.0},'
+    '"warn_percent":{"turns":70,"tokens":80},"reserve_percent":5,"model":"endstop:extractive",'
+    '"started_at":1760000000.0,"at":1760000000.0}\n\n'
     'id: 2.0\ndata: {"type":"context_update","turn":0,"is_last_turn":false}\n\n'
     'id: 4+12\ndata: {"type":"content","content":"Limits are ch"}\n\n'
     'id: 9.0\ndata: {"type":"done","outcome":"completed","answer":"Limits are checked in …",'

@@ -11,39 +11,17 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from endstop.errors import EndstopError, RunStateError, UnknownRunError
-from endstop.events.explain import evidence_line
 from endstop.events.index import decision_word
-from endstop.kernel.finding import Finding
 from endstop.kernel.review import Rejected
-from endstop.ports import StoredReview
+from endstop.ports import StoredReview, StoredRun
 from endstop.server.access import Caller, CallerHere
 from endstop.server.context import Context, ContextHere
 from endstop.server.owned import own_run
 from endstop.server.problems import problem_responses
-from endstop.server.shapes import RunShape, moment_of, moment_or_none
+from endstop.server.shapes import FindingShape, RunShape, moment_of, moment_or_none
 from endstop.server.shapes_given import Decide
 
 router = APIRouter(prefix="/api/reviews", tags=["reviews"])
-
-
-class FindingShape(BaseModel):
-    """What a detector found."""
-
-    pattern: str
-    message: str
-    advice: str
-    times: int
-    evidence: list[str]
-
-    @classmethod
-    def of(cls, finding: Finding) -> FindingShape:
-        return cls(
-            pattern=finding.pattern.value,
-            message=finding.message,
-            advice=finding.advice,
-            times=finding.times,
-            evidence=[evidence_line(one) for one in finding.evidence],
-        )
 
 
 class ReviewShape(BaseModel):
@@ -51,29 +29,35 @@ class ReviewShape(BaseModel):
 
     run_id: str
     review_id: str
+    conversation_id: str | None = Field(description="That of its run.")
+    question: str = Field(description="What its run was asked; cut if it is long.")
     why: str = Field(examples=["Maximum coding iterations (8) reached"])
     doing: str
     spent: str
     findings: list[FindingShape]
     origin: str = Field(description="The state that the run goes back to.")
     warnings: list[str]
+    times_in_a_row: int = Field(description="How often in a row changes were asked for before this one.")
     requested_at: datetime
     decision: str | None = Field(description="approved, needs_changes, rejected; null while it is open.")
     decided_by: str | None
     decided_at: datetime | None
 
     @classmethod
-    def of(cls, stored: StoredReview) -> ReviewShape:
+    def of(cls, stored: StoredReview, run: StoredRun) -> ReviewShape:
         review = stored.review
         return cls(
             run_id=stored.run_id,
             review_id=review.id,
+            conversation_id=run.conversation_id,
+            question=run.question,
             why=review.why,
             doing=review.doing,
             spent=review.spent,
             findings=[FindingShape.of(one) for one in review.findings],
             origin=review.origin,
             warnings=list(review.warnings),
+            times_in_a_row=review.changes_asked_in_a_row,
             requested_at=moment_of(stored.requested_at),
             decision=stored.decision,
             decided_by=stored.by,
@@ -98,15 +82,19 @@ async def list_reviews(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> list[ReviewShape]:
     """Those that wait to be decided first, then the others, newest first."""
-    found = await context.app.store.reviews(user=caller.user, is_open=is_open)
+    store = context.app.store
+    found = await store.reviews(user=caller.user, is_open=is_open)
     found.sort(key=lambda one: one.decision is not None)
-    return [ReviewShape.of(one) for one in found[:limit]]
+    shown = found[:limit]
+    runs = {run_id: await store.run(run_id) for run_id in {one.run_id for one in shown}}
+    return [ReviewShape.of(one, runs[one.run_id]) for one in shown]
 
 
 @router.get("/{run_id}/{review_id}", responses=problem_responses(404), summary="One review")
 async def get_review(run_id: str, review_id: str, caller: CallerHere, context: ContextHere) -> ReviewShape:
     """All that a decision rests on."""
-    return ReviewShape.of(await _own_review(context, caller, run_id, review_id))
+    review = await _own_review(context, caller, run_id, review_id)
+    return ReviewShape.of(review, await context.app.store.run(run_id))
 
 
 @router.post(

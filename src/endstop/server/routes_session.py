@@ -1,8 +1,8 @@
-"""Signing in and out: a token becomes a cookie, for the page of a server that others can reach."""
+"""Signing in and out: a token becomes a cookie and a key, for the page of a server that others can reach."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from endstop.server.access import CallerHere
@@ -29,23 +29,35 @@ class SessionShape(BaseModel):
     via: str = Field(description="cookie: a browser. token: a program.", examples=["cookie"])
 
 
+class SignedInShape(BaseModel):
+    """A browser that has signed in: half of it is in the cookie that comes along, the other half is here."""
+
+    key: str = Field(
+        description="To be sent as `X-Endstop-Key` with every call that comes by cookie. Told this once.",
+        examples=["es_" + "x" * 43],
+    )
+    user: str = Field(examples=["ana"])
+
+
 @router.get("", responses=problem_responses(), summary="Who am I?")
 async def read_session(caller: CallerHere) -> SessionShape:
     """Who calls. 401 if nobody knows."""
     return SessionShape(user=caller.user, via=caller.via)
 
 
-@router.post("", status_code=204, responses=problem_responses(422), summary="Sign in")
-async def sign_in(given: SignIn, context: ContextHere) -> Response:
-    """Turn a token into a cookie, for a browser. It lasts 30 days, and no longer than the token."""
-    cookie = await context.access.sign_in(given.token)
-    return Response(status_code=204, headers={"set-cookie": context.access.set_cookie(cookie)})
+@router.post("", responses=problem_responses(422), summary="Sign in")
+async def sign_in(given: SignIn, context: ContextHere, response: Response) -> SignedInShape:
+    """Turn a token into a cookie and a key, for a browser. They last 30 days, and no longer than the token.
+
+    One does nothing without the other: browsers send cookies to every port of a machine, but no keys.
+    """
+    signed_in = await context.access.sign_in(given.token)
+    response.headers["set-cookie"] = context.access.set_cookie(signed_in.cookie)
+    return SignedInShape(key=signed_in.key, user=signed_in.user)
 
 
 @router.delete("", status_code=204, responses=problem_responses(), summary="Sign out")
-async def sign_out(request: Request, caller: CallerHere, context: ContextHere) -> Response:
+async def sign_out(caller: CallerHere, context: ContextHere) -> Response:
     """Forget the cookie, here and in the browser. A token stays as it is."""
-    cookie = context.access.cookie_of(request)
-    if caller.via == "cookie" and cookie is not None:
-        await context.access.sign_out(cookie)
+    await context.access.sign_out(caller)
     return Response(status_code=204, headers={"set-cookie": context.access.set_cookie("")})

@@ -24,7 +24,7 @@ async def settings_of(app: App, user: str) -> AgentSettings:
     return app.default_settings.changed(await app.store.settings(user))
 
 
-def saving(request: Request) -> asyncio.Lock:
+async def saving(request: Request) -> asyncio.Lock:
     """One save at a time: two partial changes at once must not undo each other."""
     state = request.app.state
     if not hasattr(state, "saving_settings"):

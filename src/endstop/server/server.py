@@ -15,14 +15,16 @@ from endstop.server import (
     routes_bound,
     routes_conversations,
     routes_health,
-    routes_home,
     routes_models,
     routes_notifications,
     routes_oracle,
+    routes_page,
     routes_reviews,
+    routes_run_views,
     routes_runs,
     routes_session,
     routes_settings,
+    routes_tokens,
     routes_trees,
 )
 from endstop.server.access import Access, install_access
@@ -30,13 +32,16 @@ from endstop.server.context import Context
 from endstop.server.description import describe
 from endstop.server.hub import HEARTBEAT_S, Hub
 from endstop.server.measuring import install_measures
+from endstop.server.pace import InTurn
 from endstop.server.problems import SafeJson, install_problems
 from endstop.server.questions import MakeAgent, Questions, oracle_maker
 
 _ROUTES = (
     routes_session,
+    routes_tokens,
     routes_oracle,
     routes_runs,
+    routes_run_views,
     routes_reviews,
     routes_conversations,
     routes_notifications,
@@ -45,7 +50,7 @@ _ROUTES = (
     routes_trees,
     routes_bound,
     routes_health,
-    routes_home,
+    routes_page,  # the last: it takes what the others leave
 )
 
 _ABOUT = (
@@ -80,6 +85,7 @@ def make_server(
     install_problems(server)
     hub = Hub(app.store, app.runner, measures=install_measures(server), heartbeat_s=heartbeat_s)
     install_access(server)
+    server.add_middleware(InTurn)
     context = Context(app=app, access=access, hub=hub, trees=tree_library(app.config))
     server.state.context = context
     server.state.recovers = recovers
@@ -93,10 +99,11 @@ def make_server(
 
 @asynccontextmanager
 async def _lifespan(server: FastAPI) -> AsyncGenerator[None]:
-    """Go on with the runs that were left open; at the end, let the turns under way finish (D10)."""
+    """Go on with the runs that were left open, while others are let in already; at the end, let the turns
+    under way finish (D10)."""
     context: Context = server.state.context
     if server.state.recovers:
-        await context.hub.recover()
+        context.hub.keep_recovering()
     try:
         yield
     finally:

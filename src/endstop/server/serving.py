@@ -20,6 +20,7 @@ from endstop.ports import WholeStore
 from endstop.server.access import Access
 from endstop.server.connections import BriskProtocol
 from endstop.server.hosts import Hosts, is_loopback
+from endstop.server.pace import set_process
 from endstop.server.rate import QueryLimits
 from endstop.server.tokens import is_good
 
@@ -143,6 +144,7 @@ class _Server(uvicorn.Server):
             raise ListenError(
                 "The server could not get ready", to_do="Its log says why; endstop doctor may know more"
             ) from None
+        set_process()  # everything is loaded by now
         self._on_ready()
 
     @contextlib.contextmanager

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from endstop.events.chunks import granted, percent_of
+from endstop.events.explain import evidence_line, explain
 from endstop.events.facts import Fact, SourceCited
 from endstop.events.plain import written
-from endstop.events.summary import summarise
+from endstop.events.reviewing import open_review
+from endstop.events.steered import TreeChosen
+from endstop.events.summary import Summary, summarise
 from endstop.events.timeline import Moment
+from endstop.kernel.budget import Budget
+from endstop.kernel.finding import Finding
+from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import Meter
+from endstop.kernel.observation import BudgetGranted, SignalGiven
 from endstop.kernel.outcome import Forced
 from endstop.kernel.review import RunPhase
 from endstop.ports import StoredRun
@@ -94,10 +102,21 @@ class MeterShape(BaseModel):
     used: int | float | str
     limit: int | float | str
     percent: float
+    warn_percent: float | None = Field(description="From here on a warning is due; null for none.")
+    reserve: int | float | str | None = Field(
+        description="So much of it is held back for the closing turn; null for nothing."
+    )
 
     @classmethod
-    def of(cls, meter: Meter) -> MeterShape:
-        return cls(used=_plain(meter.used), limit=_plain(meter.maximum), percent=meter.percent)
+    def of(cls, meter: Meter, budget: Budget) -> MeterShape:
+        limit = budget.limits[meter.kind]
+        return cls(
+            used=_plain(meter.used),
+            limit=_plain(meter.maximum),
+            percent=meter.percent,
+            warn_percent=None if limit.warn_at is None else percent_of(limit.warn_at),
+            reserve=_plain(limit.finish) if limit.finish else None,
+        )
 
 
 class SourceShape(BaseModel):
@@ -106,6 +125,46 @@ class SourceShape(BaseModel):
     title: str
     location: str
     passage: str
+
+
+class FindingShape(BaseModel):
+    """What a detector found."""
+
+    pattern: str
+    message: str
+    advice: str
+    times: int
+    evidence: list[str]
+
+    @classmethod
+    def of(cls, finding: Finding) -> FindingShape:
+        return cls(
+            pattern=finding.pattern.value,
+            message=finding.message,
+            advice=finding.advice,
+            times=finding.times,
+            evidence=[evidence_line(one) for one in finding.evidence],
+        )
+
+
+class SignalShape(BaseModel):
+    """How the agent said it stands."""
+
+    turn: int
+    signal_type: str = Field(examples=["need_turn"])
+    reason: str | None
+    confidence: float
+
+
+class GrantShape(BaseModel):
+    """More budget that it was given."""
+
+    at_s: float = Field(description="Seconds on the run's own clock.")
+    added: dict[str, int | float | str] = Field(
+        description="By limit, what was added. Money is text.", examples=[{"turns": 10}]
+    )
+    by: str
+    why: str
 
 
 class RunDetail(RunShape):
@@ -120,6 +179,12 @@ class RunDetail(RunShape):
     unknown_cost_calls: int
     waits_for: str | None = Field(description="What a person is asked, while it is paused.")
     sources: list[SourceShape]
+    findings: list[FindingShape]
+    signals: list[SignalShape]
+    tree: str | None = Field(description="The name of the tree that steers it; null if none does.")
+    reason: str | None = Field(description="Why it ended or is paused, in a sentence; null while it runs.")
+    review_id: str | None = Field(description="The review that waits to be decided, if one does.")
+    grants: list[GrantShape]
 
     @classmethod
     def of_record(cls, run: StoredRun, facts: Sequence[Fact], *, now: float) -> RunDetail:
@@ -127,9 +192,11 @@ class RunDetail(RunShape):
         ending = summary.ending
         fields = _run_fields(run, now=now)
         fields["question"] = summary.question
+        payloads = [fact.payload for fact in facts]
+        review = open_review(facts) if ending is None else None
         return cls(
             **fields,
-            meters={meter.kind.value: MeterShape.of(meter) for meter in summary.meters},
+            meters={meter.kind.value: MeterShape.of(meter, summary.budget) for meter in summary.meters},
             outcome=None if ending is None else type(ending).__name__.lower(),
             answer=getattr(ending, "answer", None),
             is_forced=isinstance(ending, Forced),
@@ -138,10 +205,33 @@ class RunDetail(RunShape):
             waits_for=summary.waits_for,
             sources=[
                 SourceShape(title=one.title, location=one.location, passage=one.passage)
-                for one in (fact.payload for fact in facts)
+                for one in payloads
                 if isinstance(one, SourceCited)
             ],
+            findings=[FindingShape.of(one.finding) for one in summary.findings],
+            signals=[
+                SignalShape(turn=one.turn, signal_type=one.type, reason=one.reason, confidence=one.confidence)
+                for one in payloads
+                if isinstance(one, SignalGiven) and one.scope == ROOT
+            ],
+            tree=next((one.tree for one in payloads if isinstance(one, TreeChosen)), None),
+            reason=_reason(summary, facts),
+            review_id=None if review is None else review.id,
+            grants=[
+                GrantShape(
+                    at_s=round(one.at_s, 6),
+                    added=cast("dict[str, int | float | str]", granted(one.grant)),
+                    by=one.grant.by,
+                    why=one.grant.why,
+                )
+                for one in payloads
+                if isinstance(one, BudgetGranted) and one.scope == ROOT
+            ],
         )
+
+
+def _reason(summary: Summary, facts: Sequence[Fact]) -> str | None:
+    return summary.waits_for if summary.ending is None else explain(facts).why
 
 
 class FactPage(BaseModel):

@@ -40,7 +40,11 @@ class Query(Given):
     follows_run: Name | None = Field(
         default=None, description="Goes on after this run; branches if others have followed it."
     )
-    model: Name | None = Field(default=None, description="provider:model; if not given, the configured one.")
+    model: Name | None = Field(
+        default=None,
+        description="provider:model; if not given, the configured one. playground:NAME asks an adversary, "
+        "which no tree steers: 12 turns and 20 s at most, unless `limits` say otherwise.",
+    )
     limits: SettingsChange | None = Field(default=None, description="Settings for this question only.")
     tree: Name | None = Field(default=None, description="What steers it; if not given, oracle-agent.")
     on_limit: Literal["finish", "review"] = Field(

@@ -4,6 +4,7 @@ An id says how far a client has come: ``12.0`` up to the first chunk of fact 12,
 and 345 characters of the reply that follows it, ``12+345~20`` also 20 of its thinking. Only facts that are
 safe in the store are told, so an id stays true whatever dies. When the reply comes on record, what is missing
 of it is told; if it never does (its process died, the try was repeated), a ``retract`` takes it back.
+Where a tree stands just now is told, too, without an id: it is never on record, and nobody misses it later.
 
 Pure: facts and pieces go in, events come out. Live text is that of the run itself, not of its sub-agents,
 whose replies come whole.
@@ -17,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from endstop.errors import InvalidValueError
-from endstop.events.chunks import Chunk, ChunkType, chunks_of
+from endstop.events.chunks import Chunk, ChunkType, RunningPath, chunks_of
 from endstop.events.facts import (
     Fact,
     ModelFailed,
@@ -42,6 +43,9 @@ from endstop.server.reached import limit_reached
 
 RETRACT = "retract"
 """The type of the event that takes live text back: ``turn``, ``chars`` and ``thinking_chars``."""
+
+RUNNING = "running"
+"""The type of the event that says which nodes of the tree are running: ``path`` and ``names``."""
 
 _ID = re.compile(r"(\d{1,12})(?:\.(\d{1,4}))?(?:[+ ](\d{1,12})(?:~(\d{1,12}))?)?", re.ASCII)
 
@@ -90,6 +94,7 @@ class StreamEvent:
     """One thing that a client is told."""
 
     id: str
+    """Empty for what is never on record: whoever comes back does so with the id before."""
     type: str
     data: dict[str, object]
 
@@ -99,7 +104,8 @@ class StreamEvent:
     def to_sse(self) -> bytes:
         """On the wire. The type is in the data only: to a browser, an event named ``error`` means another."""
         text = json.dumps(self.to_json(), separators=(",", ":"))
-        return f"id: {self.id}\ndata: {text}\n\n".encode()
+        named = f"id: {self.id}\n" if self.id else ""
+        return f"{named}data: {text}\n\n".encode()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -143,6 +149,7 @@ class Telling:
         self._review: Review | None = None
         self._asked = ""
         self._pause: RunPaused | None = None
+        self._running: RunningPath | None = None
         for fact in before:
             if fact.seq <= self.seq:
                 self._follow(fact.payload)
@@ -281,6 +288,14 @@ class Telling:
         cursor = Cursor(seq=self.seq, text=self._text, thinking=self._thinking)
         kind = ChunkType.THINKING if is_thinking else ChunkType.CONTENT
         return self._event(cursor, kind, {"content": content})
+
+    def see(self, running: RunningPath) -> list[StreamEvent]:
+        """Where the tree stands now, if that is new."""
+        if running == self._running:
+            return []
+        self._running = running
+        data: dict[str, object] = {"path": list(running.path), "names": list(running.names)}
+        return [StreamEvent(id="", type=RUNNING, data=data)]
 
     # ── taking back ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,13 +1,16 @@
 """Runs as OpenTelemetry spans: the run, its turns, its model calls, its tool calls (GenAI conventions).
 
-Made from facts, with the times of the facts. Nothing is exported here: whoever wants the spans sets up a
-tracer provider, such as with ``opentelemetry-instrument endstop serve``. Without one there are no spans, and
+Made from facts, with the times of the facts. They go to the tracer provider that was set up, such as by
+``opentelemetry-instrument endstop serve``, or to where the standard variables say (``OTEL_TRACES_EXPORTER``,
+``OTEL_EXPORTER_OTLP_ENDPOINT``), with ``pip install endstop[otel]``. Without either there are no spans, and
 nothing is spent on them. What people and models wrote is in them only if the standard variable asks for it.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,8 +30,12 @@ from endstop.kernel.outcome import Failed
 
 CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+
 _OPERATION = "gen_ai.operation.name"
 _NANOSECONDS = 1_000_000_000
+
+_log = logging.getLogger("endstop.server.telemetry")
 
 
 class Spans:
@@ -122,17 +129,63 @@ class Spans:
 
 
 def make_spans(environ: Mapping[str, str] | None = None) -> Spans | None:
-    """Spans for the tracer provider that was set up; None if there is none, or no OpenTelemetry at all."""
+    """Spans for the tracer provider that was set up, or that the variables ask for; None if there is none."""
+    environ = os.environ if environ is None else environ
+    provider = _provider_set_up() or _provider_asked_for(environ)
+    if provider is None:
+        return None
+    return Spans(provider.get_tracer("endstop"), has_content=_said(environ, CONTENT_VARIABLE) == "true")
+
+
+def _provider_set_up() -> Any:
+    """The one that somebody made the process's own; None if nobody did."""
     try:
         from opentelemetry import trace
     except ImportError:
         return None
-    provider: Any = trace.get_tracer_provider()
-    if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
+    provider = trace.get_tracer_provider()
+    is_none = isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+    return None if is_none else provider
+
+
+def _provider_asked_for(environ: Mapping[str, str]) -> Any:
+    """One of our own, for what the standard variables say. It sends what is left when the process ends."""
+    wanted = _said(environ, "OTEL_TRACES_EXPORTER") or ("otlp" if _has_endpoint(environ) else "none")
+    if wanted == "none" or _said(environ, "OTEL_SDK_DISABLED") == "true":
         return None
-    environ = os.environ if environ is None else environ
-    has_content = environ.get(CONTENT_VARIABLE, "").strip().lower() == "true"
-    return Spans(provider.get_tracer("endstop"), has_content=has_content)
+    try:
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        exporter = _exporter(wanted)
+    except ImportError as error:
+        _log.warning("no spans: %s is missing. Install it: pip install 'endstop[otel]'", error.name)
+        return None
+    is_named = "OTEL_SERVICE_NAME" in environ or "service.name" in environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    provider = TracerProvider(resource=Resource.create({} if is_named else {"service.name": "endstop"}))
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    return provider
+
+
+def _exporter(wanted: str) -> Any:
+    from opentelemetry.sdk.trace.export import ConsoleSpanExporter
+
+    if wanted == "console":
+        return ConsoleSpanExporter(out=sys.stderr)  # what is printed to stdout, programs read
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+    if wanted != "otlp":
+        _log.warning("OTEL_TRACES_EXPORTER is %r; known here are otlp, console and none: otlp it is", wanted)
+    return OTLPSpanExporter()
+
+
+def _has_endpoint(environ: Mapping[str, str]) -> bool:
+    return any(_said(environ, name) for name in _ENDPOINTS)
+
+
+def _said(environ: Mapping[str, str], name: str) -> str:
+    return environ.get(name, "").strip().lower()
 
 
 def _under(parent: Any) -> Any:

@@ -20,8 +20,9 @@ PREFIX = "es_"
 """So that a person, and whoever scans files for secrets, knows one when they see it."""
 
 DEFAULT_DAYS = 90
+MOST_DAYS = 3_650
+MOST_NAME = 100
 _DAY_S = 86_400.0
-_MOST_DAYS = 3_650
 _RANDOM_BYTES = 32
 _SECRET = re.compile(r"es_[A-Za-z0-9_-]{43}")
 _USER = re.compile(r"[\w.@+-]{1,64}")
@@ -48,17 +49,22 @@ def hashed(secret: str) -> str:
     return sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def hashed_together(cookie: str, key: str) -> str:
+    """One hash of both halves of a session. Neither half has a dot, so no other two give the same."""
+    return hashed(f"{cookie}.{key}")
+
+
 def is_same(one: str, other: str) -> bool:
-    """Whether two hashes are the same, in a time that tells nothing of where they differ."""
+    """Whether two hashes or secrets are the same, in a time that tells nothing of where they differ."""
     return compare_digest(one.encode(), other.encode())
 
 
 def new_token(user: str, *, name: str = "", days: int = DEFAULT_DAYS, now: float) -> NewToken:
     """A token for a user, good for some days."""
     secret = new_secret()
-    whole("days", days, smallest=1, largest=_MOST_DAYS)
-    if len(name) > 100 or not name.isprintable():
-        raise InvalidValueError("name", name, allowed="up to 100 characters, on one line")
+    whole("days", days, smallest=1, largest=MOST_DAYS)
+    if len(name) > MOST_NAME or not name.isprintable():
+        raise InvalidValueError("name", name, allowed=f"up to {MOST_NAME} characters, on one line")
     stored = StoredToken(
         id=f"token_{secrets.token_hex(6)}",
         user=user_name(user),

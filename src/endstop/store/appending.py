@@ -28,12 +28,12 @@ _ROWS_AT_ONCE = 64
 _MOST_KNOWN = 10_000
 
 _FACT_COLUMNS = ("run_id", "seq", "type", "time", "line")
-_RUN_COLUMNS = (*INDEX_COLUMNS, "conversation_id", "owner")
+_RUN_COLUMNS = (*INDEX_COLUMNS, "conversation_id", "owner", "beat_at")
 _GROWING = (
     *("phase", "facts", "turns", "tokens", "cost_usd"),
     *("changed_at", "ended_at", "ending", "exit_code"),
 )
-"""The columns of a run that later appends change. Its owner changes when one is named."""
+"""The columns of a run that later appends change. Its owner changes when one is named, and is alive then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +56,8 @@ class _Staged:
 
     run: RunIndex
     owner: str | None = None
+    beat_at: float | None = None
+    """When its owner appended: from the first moment on, nobody else takes the run for left."""
     conversation_id: str | None = None
 
 
@@ -127,7 +129,8 @@ class Appender:
         if staged is None:
             self._staged[run_id] = staged = _Staged(run=change.run, conversation_id=append.conversation_id)
         staged.run = change.run
-        staged.owner = append.owner or staged.owner
+        if append.owner:
+            staged.owner, staged.beat_at = append.owner, append.facts[-1].time
         return [(run_id, entry) for entry in change.entries]
 
     def _before(self, session: Session, first: Fact, *, is_careful: bool) -> RunIndex | None:
@@ -178,7 +181,8 @@ def _place(row: tuple[object, ...]) -> tuple[object, object]:
 
 
 def _run_row(staged: _Staged) -> tuple[object, ...]:
-    return (*index_row(staged.run), stored_or_none(staged.conversation_id), stored_or_none(staged.owner))
+    conversation_id, owner = stored_or_none(staged.conversation_id), stored_or_none(staged.owner)
+    return (*index_row(staged.run), conversation_id, owner, staged.beat_at)
 
 
 _SELECT_RUN = f"SELECT {', '.join(INDEX_COLUMNS)} FROM {names.RUNS} WHERE run_id = ?"
@@ -186,6 +190,7 @@ _ELSE_UPDATE_RUN = (
     " ON CONFLICT (run_id) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in _GROWING)
     + f", owner = COALESCE(excluded.owner, {names.RUNS}.owner)"
+    + f", beat_at = COALESCE(excluded.beat_at, {names.RUNS}.beat_at)"
 )
 
 

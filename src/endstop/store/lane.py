@@ -1,13 +1,15 @@
 """A thread that works on a database, so that no event loop ever waits for one.
 
 A lane takes jobs from any event loop, hands them to its worker, in their order and as many as are waiting
-at once, and brings what came of them back to where they came from. A caller who gives up waiting takes
-nothing back: a job that was handed in is done, so that what follows it in a record still fits.
+at once, and brings what came of them back to where they came from. Jobs of callers who are patient give way
+to those of others. A caller who gives up waiting takes nothing back: a job that was handed in is done, so
+that what follows it in a record still fits.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -15,8 +17,10 @@ from threading import Lock, Thread
 from typing import Any, Generic, Protocol, TypeVar
 
 from endstop.errors import StoreError, cause
+from endstop.store.patience import is_patient
 
-_MOST_AT_ONCE = 1_000
+_MOST_AT_ONCE = 64
+"""Few enough that whoever comes while they are served does not wait long, and enough to share a commit."""
 
 _Task = TypeVar("_Task")
 
@@ -24,11 +28,12 @@ _Task = TypeVar("_Task")
 class Job(Generic[_Task]):
     """Something to do, what came of it, and who wants to know."""
 
-    __slots__ = ("error", "future", "loop", "result", "task")
+    __slots__ = ("error", "future", "gives_way", "loop", "result", "task")
 
-    def __init__(self, task: _Task, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, task: _Task, loop: asyncio.AbstractEventLoop, *, gives_way: bool = False) -> None:
         self.task = task
         self.loop = loop
+        self.gives_way = gives_way
         self.future: asyncio.Future[Any] = loop.create_future()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -52,6 +57,10 @@ class Lane(Generic[_Task]):
         self._name = name
         self._most_at_once = most_at_once
         self._queue: SimpleQueue[Job[_Task] | None] = SimpleQueue()
+        """What was handed in and not yet looked at; None says that nothing more will come."""
+        self._first: deque[Job[_Task]] = deque()
+        self._patient: deque[Job[_Task]] = deque()
+        self._is_ending = False
         self._lock = Lock()
         self._thread: Thread | None = None
         self._is_closed = False
@@ -60,9 +69,13 @@ class Lane(Generic[_Task]):
         """Have a job done, and wait for what comes of it."""
         return await self.hand_in(task)
 
-    def hand_in(self, task: _Task) -> asyncio.Future[Any]:
-        """Have a job done, after those that were handed in before."""
-        job = Job(task, asyncio.get_running_loop())
+    def hand_in(self, task: _Task, *, gives_way: bool | None = None) -> asyncio.Future[Any]:
+        """Have a job done, after those that were handed in before and give way, or do not, like this one.
+
+        Whether it does, its caller's patience tells, unless the order of such jobs must never change.
+        """
+        gives_way = is_patient.get() if gives_way is None else gives_way
+        job = Job(task, asyncio.get_running_loop(), gives_way=gives_way)
         with self._lock:
             if self._is_closed:
                 raise StoreError("The store is closed", to_do="Open it again with open_store")
@@ -85,27 +98,26 @@ class Lane(Generic[_Task]):
             thread.join()
 
     def _work(self) -> None:
-        is_open = True
-        while is_open:
-            jobs, is_open = self._taken()
-            if jobs:
-                self._serve(jobs)
-                _bring_back(jobs)
+        while jobs := self._taken():
+            self._serve(jobs)
+            _bring_back(jobs)
         self._worker.close()
 
-    def _taken(self) -> tuple[list[Job[_Task]], bool]:
-        """The jobs that are waiting, at least one; and whether more may come."""
-        jobs: list[Job[_Task]] = []
-        job = self._queue.get()
-        while job is not None:
-            jobs.append(job)
-            if len(jobs) == self._most_at_once:
-                return jobs, True
-            try:
-                job = self._queue.get_nowait()
-            except Empty:
-                return jobs, True
-        return jobs, False
+    def _taken(self) -> list[Job[_Task]]:
+        """The jobs to do next, of one kind; none when the lane is to end and all is done."""
+        if not self._first and not self._patient and not self._is_ending:
+            self._sort_in(self._queue.get())
+        with suppress(Empty):
+            while not self._is_ending:
+                self._sort_in(self._queue.get_nowait())
+        jobs = self._first or self._patient
+        return [jobs.popleft() for _ in range(min(len(jobs), self._most_at_once))]
+
+    def _sort_in(self, job: Job[_Task] | None) -> None:
+        if job is None:
+            self._is_ending = True
+        else:
+            (self._patient if job.gives_way else self._first).append(job)
 
     def _serve(self, jobs: list[Job[_Task]]) -> None:
         try:

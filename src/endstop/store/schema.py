@@ -47,6 +47,7 @@ runs = Table(
     Column("beat_at", Float(53)),
     Index("endstop_runs_by_start", "started_at"),
     Index("endstop_runs_by_user", "user_name", "started_at"),
+    Index("endstop_runs_by_user_and_phase", "user_name", "phase", "started_at"),
     Index("endstop_runs_by_phase", "phase", "started_at"),
 )
 

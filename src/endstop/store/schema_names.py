@@ -18,5 +18,5 @@ TOKENS = "endstop_tokens"
 SESSIONS = "endstop_sessions"
 VERSION = "endstop_version"
 
-NEWEST_VERSION = "0002"
+NEWEST_VERSION = "0003"
 """The last of our migrations. They are numbered, so that an older Endstop can tell a newer database."""

@@ -65,7 +65,8 @@ class SqlStore(AccessCalls):
             return _nothing()
         facts = tuple(facts)
         require_one_append(facts)
-        return self._writer.hand_in(Append(facts=facts, owner=owner, conversation_id=conversation_id))
+        append = Append(facts=facts, owner=owner, conversation_id=conversation_id)
+        return self._writer.hand_in(append, gives_way=True)  # all of them: those of a run keep their order
 
     async def record(self, run_id: str, *, after: int = -1, most: int | None = None) -> list[Fact]:
         most = None if most is None else _listed(most, largest=reading.NO_LIMIT)

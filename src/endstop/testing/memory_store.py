@@ -112,7 +112,7 @@ class MemoryStore(MemoryAccess):
             kept = self._begun(first, conversation_id)
         kept.facts.extend(facts)
         if owner is not None:
-            kept.owner = owner
+            kept.owner, kept.beat_at = owner, facts[-1].time
 
     def _begun(self, first: Fact, conversation_id: str | None) -> _Kept:
         if not isinstance(first.payload, RunStarted):

@@ -120,6 +120,7 @@ class Listening {
       ["reviews"],
       ["runs"],
       ["conversations"],
+      ["conversation"],
       runId === null ? ["run"] : ["run", runId],
     ]) {
       void this.#queries.invalidateQueries({ queryKey });

@@ -53,7 +53,11 @@ function RunTree({ runId, tree, following: { state, link, problem } }: RunTreePr
     () => (turn === null ? { ...tree.statuses, ...state.statuses } : (looked?.statuses ?? {})),
     [tree, state.statuses, turn, looked],
   );
-  const standings = useMemo(() => standingsOf(tree.nodes, statuses, path ?? []), [tree, statuses, path]);
+  const isTurnOpen = turn === null && !isOver;
+  const standings = useMemo(
+    () => standingsOf(tree.nodes, statuses, path ?? [], isTurnOpen),
+    [tree, statuses, path, isTurnOpen],
+  );
   const toFoldBy = turn === null ? statuses : (looked?.statuses ?? tree.statuses);
   const selection = useSelection(tree.nodes, `${runId} ${tree.name}`, toFoldBy);
   const runningNode = path?.at(-1) ?? null;
@@ -78,7 +82,7 @@ function RunTree({ runId, tree, following: { state, link, problem } }: RunTreePr
           {turn !== null && traces.isSuccess && (
             <TurnNotes traced={looked ?? null} turn={turn} isOver={isOver} />
           )}
-          <Legend />
+          <Legend isTurnOpen={isTurnOpen} />
         </div>
       }
       canvas={

@@ -8,7 +8,7 @@ import {
   TriangleAlert,
 } from "lucide-react";
 import { cx } from "@/ui/cx";
-import type { Sign, Standing } from "./standings";
+import { type Sign, type Standing, wordForNothing } from "./standings";
 
 const ICONS: Record<Sign, LucideIcon> = {
   running: Circle,
@@ -52,13 +52,13 @@ const LEGEND: readonly Standing[] = [
   { sign: "failure", word: "no: the tree goes another way", isNow: false },
   { sign: "trouble", word: "work that failed", isNow: false },
   { sign: "halted", word: "halted", isNow: false },
-  { sign: "none", word: "not reached", isNow: false },
 ];
 
-export function Legend() {
+export function Legend({ isTurnOpen }: { isTurnOpen: boolean }) {
+  const nothing: Standing = { sign: "none", word: wordForNothing(isTurnOpen), isNow: false };
   return (
     <ul aria-label="What the signs mean" className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-ink-soft">
-      {LEGEND.map((standing) => (
+      {[...LEGEND, nothing].map((standing) => (
         <li key={standing.word} className="flex items-center gap-1.5">
           <span aria-hidden>
             <StandingIcon standing={standing} />

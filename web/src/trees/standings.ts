@@ -7,7 +7,17 @@ import type { TreeNode } from "./tree-shapes";
 export type Sign = "running" | "success" | "failure" | "trouble" | "halted" | "none";
 export type Standing = { sign: Sign; word: string; isNow: boolean };
 
-export function standingOfNode(node: TreeNode, status: string | undefined, isNow: boolean): Standing {
+/** Nodes are noted when their turn ends: until then nobody knows whether one was reached. */
+export function wordForNothing(isTurnOpen: boolean): string {
+  return isTurnOpen ? "not noted yet" : "not reached";
+}
+
+export function standingOfNode(
+  node: TreeNode,
+  status: string | undefined,
+  isNow: boolean,
+  isTurnOpen = false,
+): Standing {
   if (isNow) return { sign: "running", word: "running now", isNow };
   const isQuestion = node.kind === "condition";
   switch (status) {
@@ -23,7 +33,7 @@ export function standingOfNode(node: TreeNode, status: string | undefined, isNow
     case "halted":
       return { sign: "halted", word: "halted", isNow };
     case undefined:
-      return { sign: "none", word: "not reached", isNow };
+      return { sign: "none", word: wordForNothing(isTurnOpen), isNow };
     default:
       return { sign: "none", word: status, isNow };
   }
@@ -34,10 +44,14 @@ export function standingsOf(
   nodes: readonly TreeNode[],
   statuses: Statuses,
   path: readonly number[],
+  isTurnOpen = false,
 ): ReadonlyMap<number, Standing> {
   const now = new Set(path);
   return new Map(
-    nodes.map((node) => [node.index, standingOfNode(node, statuses[node.index], now.has(node.index))]),
+    nodes.map((node) => [
+      node.index,
+      standingOfNode(node, statuses[node.index], now.has(node.index), isTurnOpen),
+    ]),
   );
 }
 

@@ -59,6 +59,7 @@ describe("how a node stands", () => {
 
   it("says so if it was never reached, and shows a status it does not know", () => {
     expect(standingOfNode(LEAF, undefined, false).word).toBe("not reached");
+    expect(standingOfNode(LEAF, undefined, false, true).word).toBe("not noted yet");
     expect(standingOfNode(LEAF, "asleep", false)).toMatchObject({ sign: "none", word: "asleep" });
   });
 

@@ -165,7 +165,7 @@ def _code_shown(hit: CodeHit) -> tuple[str, Source]:
     chosen = hit.lines[first - 1 : hit.line + _LINES_AFTER]
     while len(chosen) > 1 and not chosen[-1].strip():
         chosen = chosen[:-1]
-    source = _source(hit.path, hit.line, "\n".join(chosen))
+    source = _source(hit.path, hit.line, "\n".join(chosen[hit.line - first :]))  # begins where it says
     return f"{source.location}\n{_numbered(chosen, first)}", source
 
 
