@@ -12,7 +12,7 @@ TEST_JOBS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve page page-check screenshots demo test check unit coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve page page-check browser screenshots demo test check unit coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -45,7 +45,13 @@ $(PAGE): web/node_modules/.installed $(PAGE_SOURCES)
 
 page: $(PAGE) ## build the page that `endstop serve` shows (Node of the machine, or from PyPI)
 
-page-check: $(PAGE) ## the page: types, lint, its own tests, its weight
+browser: ## a Chromium for the browser tests: the machine's, or Debian's
+	@scripts/chromium.sh >/dev/null
+
+screenshots: setup page browser ## the pictures of the page in docs/images
+	$(BIN)/python scripts/screenshots.py
+
+page-check: setup $(PAGE) ## the page: types, lint, its own tests, its weight
 	scripts/npm.sh run --silent check
 	scripts/npm.sh run --silent test
 	$(BIN)/python scripts/page_weight.py
@@ -53,7 +59,9 @@ page-check: $(PAGE) ## the page: types, lint, its own tests, its weight
 demo: setup ## watch agents that try to run for ever being stopped, in this terminal
 	@$(BIN)/endstop demo
 
-test: check docs-check page-check coverage ## everything that must hold before a change lands
+test: ## everything that must hold before a change lands
+	@$(MAKE) --no-print-directory -j2 check docs-check page-check browser
+	@$(MAKE) --no-print-directory coverage
 
 check: setup ## formatting, lint, types, import rules
 	$(BIN)/ruff format --check .
@@ -61,10 +69,10 @@ check: setup ## formatting, lint, types, import rules
 	$(BIN)/basedpyright
 	$(BIN)/lint-imports --no-cache
 
-unit: setup ## the tests alone, without coverage
+unit: setup page browser ## the tests alone, without coverage
 	$(BIN)/pytest -n $(TEST_JOBS)
 
-coverage: setup ## the tests, and the floors of their coverage
+coverage: setup page browser ## the tests, and the floors of their coverage
 	rm -f .coverage .coverage.*
 	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -n $(TEST_JOBS)
 	$(BIN)/coverage combine --quiet

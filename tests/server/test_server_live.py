@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from chat_server import chat_server, heard, until
@@ -34,7 +35,7 @@ def record(count: int) -> list[Fact]:
 
 
 @asynccontextmanager
-async def living(store: MemoryStore, **options: int) -> AsyncGenerator[tuple[LiveRun, list[int]]]:
+async def living(store: MemoryStore, **options: Any) -> AsyncGenerator[tuple[LiveRun, list[int]]]:
     """A live run that keeps up, and the numbers of the facts it found safe."""
     safe: list[int] = []
     live = LiveRun("run", store, on_safe=lambda fact: safe.append(fact.seq), **options)

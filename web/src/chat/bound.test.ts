@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { boundWords, moneyAtMost, tokensAtMost } from "./bound";
+import { boundWords, tokensAtMost } from "./bound";
 
 const MOST = { turns: 30, tokens: 200_000, cost_usd: "0.42", seconds: 300 };
 
@@ -28,14 +28,4 @@ it.each([
   [1_234_567, "1.24M"],
 ])("rounds %d tokens up to %s", (tokens, words) => {
   expect(tokensAtMost(tokens)).toBe(words);
-});
-
-it.each([
-  ["0", "$0.00"],
-  ["0.42", "$0.42"],
-  ["0.4201", "$0.43"],
-  ["0.001", "$0.01"],
-  ["12", "$12.00"],
-])("rounds %s dollars up to %s", (dollars, words) => {
-  expect(moneyAtMost(dollars)).toBe(words);
 });

@@ -1,6 +1,6 @@
 /** What a question can use at most, in words. Rounded up, for it is a bound. Pure. */
 import type { Schemas } from "@/api/client";
-import { duration, plural } from "@/words/format";
+import { duration, moneyAtMost, plural } from "@/words/format";
 
 type Bound = Pick<Schemas["PlannedBound"], "is_price_known"> & {
   without_grants: Pick<Schemas["BoundShape"], "turns" | "tokens" | "cost_usd" | "seconds">;
@@ -21,9 +21,4 @@ export function tokensAtMost(tokens: number): string {
   if (tokens < 10_000) return new Intl.NumberFormat("en").format(tokens);
   if (tokens < 1_000_000) return `${Math.ceil(tokens / 1_000)}k`;
   return `${Math.ceil(tokens / 10_000) / 100}M`;
-}
-
-export function moneyAtMost(dollars: string): string {
-  // A little less first: 0.42 * 100 is a little more than 42, which is not what was meant.
-  return `$${(Math.ceil(Number(dollars) * 100 - 1e-6) / 100).toFixed(2)}`;
 }

@@ -20,6 +20,8 @@ export function ModelPicker({ chosen, onChoose, onClosed }: ModelPickerProps) {
   const [isOpen, setOpen] = useState(false);
   const models = useModels();
   const name = chosen || models.data?.configured.name;
+  const isBuiltIn = name !== undefined && name === models.data?.built_in.name;
+  const label = isBuiltIn ? "Built in, no language model" : name ? shortName(name) : "Model …";
   const Icon = isPlayer(chosen) ? FlaskConical : Cpu;
   const choose = (model: string) => {
     onChoose(model);
@@ -37,7 +39,7 @@ export function ModelPicker({ chosen, onChoose, onClosed }: ModelPickerProps) {
       >
         <Icon aria-hidden className="size-3.5 shrink-0" />
         <span className="sr-only">Model: </span>
-        <span className="truncate">{name ? shortName(name) : "Model …"}</span>
+        <span className="truncate">{label}</span>
         {isPlayer(chosen) && <span className="text-ink-faint max-sm:hidden">playground</span>}
         <ChevronDown aria-hidden className="size-3.5 shrink-0" />
       </Button>

@@ -1,17 +1,18 @@
 import { Link } from "react-router";
 import { Badge } from "@/ui/badge";
 import { cx } from "@/ui/cx";
+import { useMatches } from "@/ui/use-matches";
 import { standingOf } from "@/words/endings";
 import { ago, count, duration, moment, money, plural } from "@/words/format";
 import type { Run } from "./run-shapes";
 import { cut, endingWords, tookS } from "./run-words";
-import { useIsWide } from "./use-is-wide";
 
 const MOST_CHARS = 160;
 
 /** Runs as a table, or as cards where a table has no room. `isOld`: what is asked for now is still to come. */
 export function RunList({ runs, isOld }: { runs: readonly Run[]; isOld: boolean }) {
-  const isWide = useIsWide();
+  // Only one of the two is drawn: nothing is read out twice.
+  const isWide = useMatches("(min-width: 64rem)", true);
   return (
     <div aria-busy={isOld} className={cx("transition-opacity", isOld && "opacity-60")}>
       {isWide ? <RunTable runs={runs} /> : <RunCards runs={runs} />}

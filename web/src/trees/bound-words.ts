@@ -1,6 +1,6 @@
 /** What a tree can use at most, in words. Never less than it is, for it is a bound. Pure. */
 import type { Schemas } from "@/api/client";
-import { count, duration, plural } from "@/words/format";
+import { count, duration, moneyAtMost, plural } from "@/words/format";
 import type { TreeBound } from "./tree-shapes";
 
 type Bound = Schemas["BoundShape"];
@@ -41,11 +41,4 @@ export function boundSentence({ per_run: run }: TreeBound): string {
 /** "One pass through the tree runs at most 1,656 leaves." */
 export function leavesSentence(bound: TreeBound): string {
   return `One pass through the tree runs at most ${plural(bound.leaf_runs_per_pass, "leaf", "leaves")}.`;
-}
-
-function moneyAtMost(dollars: string): string {
-  const amount = Number(dollars);
-  if (!Number.isFinite(amount)) return "unknown";
-  // A little less first: 0.42 * 100 is a little more than 42, which is not what was meant.
-  return `$${(Math.ceil(amount * 100 - 1e-6) / 100).toFixed(2)}`;
 }

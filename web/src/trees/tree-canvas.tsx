@@ -2,11 +2,11 @@ import { ListTree, Workflow } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { cx } from "@/ui/cx";
 import { Empty, Loading } from "@/ui/states";
+import { useMatches } from "@/ui/use-matches";
 import { NodeDetails } from "./node-details";
 import type { Standing } from "./standings";
 import { TreeList } from "./tree-list";
 import type { TreeNode } from "./tree-shapes";
-import { useIsNarrow } from "./use-is-narrow";
 import type { Selection } from "./use-selection";
 
 const Drawing = lazy(() => import("./drawing"));
@@ -33,7 +33,7 @@ export function TreeCanvas({
   nothing,
   note,
 }: TreeCanvasProps) {
-  const isNarrow = useIsNarrow();
+  const isNarrow = useMatches("(max-width: 40rem)", false);
   const [chosen, setChosen] = useState<"drawing" | "list" | null>(null);
   const view = chosen ?? (isNarrow ? "list" : "drawing");
   const { folds, selected, select } = selection;

@@ -23,16 +23,27 @@ export function money(value: string | number | null | undefined): string {
   return `$${amount.toFixed(2)}`;
 }
 
+/** What something can cost at most: rounded up, so that it is never more. */
+export function moneyAtMost(dollars: string): string {
+  const amount = Number(dollars);
+  if (!Number.isFinite(amount)) return UNKNOWN;
+  // A little less first: 0.42 * 100 is a little more than 42, which is not what was meant.
+  return `$${(Math.ceil(amount * 100 - 1e-6) / 100).toFixed(2)}`;
+}
+
 /** 4.2 s, 38 s, 3 min 20 s, 2 h 5 min. */
 export function duration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return UNKNOWN;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  const minutes = Math.floor(seconds / 60);
-  const rest = Math.round(seconds % 60);
-  if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
-  const hours = Math.floor(minutes / 60);
-  return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return joined(`${minutes} min`, whole % 60, "s");
+  return joined(`${Math.floor(minutes / 60)} h`, minutes % 60, "min");
+}
+
+function joined(large: string, rest: number, unit: string): string {
+  return rest === 0 ? large : `${large} ${rest} ${unit}`;
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
