@@ -38,6 +38,7 @@ export function Component() {
     },
     [conversationId],
   );
+  const model = useFigures(runId).data?.model;
   const isNew = conversationId === null && asking.pending === null;
   return (
     <div className="flex h-full">
@@ -52,7 +53,13 @@ export function Component() {
           onBranch={branching.branch}
           onAskAgain={again.ask}
           onGoOn={() =>
-            asking.ask({ query: GO_ON, conversationId, model: kept(MODEL) || null, turns: MORE_TURNS })
+            // By whoever answered: the model that is chosen for the next question may be another.
+            asking.ask({
+              query: GO_ON,
+              conversationId,
+              model: model ?? (kept(MODEL) || null),
+              turns: MORE_TURNS,
+            })
           }
         >
           {isNew && <Starter onQuestion={write} />}
@@ -83,7 +90,7 @@ export function Component() {
         </div>
       </div>
       <aside
-        className="w-72 shrink-0 overflow-y-auto border-l border-line bg-panel max-xl:hidden"
+        className="relative w-72 shrink-0 overflow-y-auto border-l border-line bg-panel max-xl:hidden"
         aria-label="Budget of the run"
       >
         <Rail runId={runId} isUnderWay={isUnderWay} />

@@ -26,7 +26,7 @@ export function ConversationList({ currentId, onChosen }: ConversationListProps)
           New chat
         </Button>
       </div>
-      <nav aria-label="Conversations" className="min-h-0 flex-1 overflow-y-auto px-2 pb-3">
+      <nav aria-label="Conversations" className="relative min-h-0 flex-1 overflow-y-auto px-2 pb-3">
         {conversations.isPending && <Loading />}
         {conversations.isError && !conversations.data && (
           <ProblemNotice error={conversations.error} onRetry={() => void conversations.refetch()} />

@@ -26,7 +26,7 @@ export function Thread({ conversation, pending, onBranch, onAskAgain, onGoOn, ch
   const hidden = (conversation?.run_ids.length ?? 0) - exchanges.length;
   return (
     <div className="relative min-h-0 flex-1">
-      <div ref={box} onScroll={onScroll} className="h-full overflow-y-auto">
+      <div ref={box} onScroll={onScroll} className="relative h-full overflow-y-auto">
         <div ref={content} className="mx-auto max-w-3xl px-4 py-4">
           {children}
           {hidden > 0 && (

@@ -50,7 +50,7 @@ export function DraftEditor({ tree, draft, selected }: DraftEditorProps) {
           describedBy={id}
         />
       </div>
-      <div id={id} className="max-h-44 shrink-0 overflow-y-auto border-t border-line px-3 py-2">
+      <div id={id} className="relative max-h-44 shrink-0 overflow-y-auto border-t border-line px-3 py-2">
         <div className="flex min-h-7 items-center justify-between gap-2">
           <p role="status" className="text-sm">
             {draft.isChecking ? (

@@ -17,7 +17,7 @@ type TreeFrameProps = {
 /** The frame of a tree: drawing and Lua side by side where there is room for both. */
 export function TreeFrame({ title, badges, lead, actions, above, canvas, lua, below }: TreeFrameProps) {
   return (
-    <div className="h-full overflow-y-auto">
+    <div className="relative h-full overflow-y-auto">
       <div className="mx-auto max-w-[110rem] space-y-4 px-4 py-5 sm:px-6">
         <header className="flex flex-wrap items-start justify-between gap-3">
           <div className="min-w-0">

@@ -42,7 +42,12 @@ export function TreeList({ name, nodes, folds, selected, standings, onSelect }: 
     event.stopPropagation();
   };
   return (
-    <div ref={list} role="tree" aria-label={`The tree ${name}`} className="h-full overflow-auto p-2 text-sm">
+    <div
+      ref={list}
+      role="tree"
+      aria-label={`The tree ${name}`}
+      className="relative h-full overflow-auto p-2 text-sm"
+    >
       {seen.map((node) => (
         <Item
           key={node.index}

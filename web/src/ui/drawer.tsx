@@ -30,7 +30,7 @@ export function Drawer({ title, side, isOpen, onOpenChange, children }: DrawerPr
               <X aria-hidden className="size-4" />
             </Radix.Close>
           </div>
-          <div className="min-h-0 flex-1 overflow-y-auto">{children}</div>
+          <div className="relative min-h-0 flex-1 overflow-y-auto">{children}</div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

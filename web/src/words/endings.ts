@@ -30,6 +30,12 @@ export function standingOf(run: Pick<Schemas["RunShape"], "phase" | "ending" | "
     case "AWAIT_USER":
       return endingOf("awaiting_user");
     case "ENDED":
-      return endingOf((run.ending ?? "completed").split(/[^a-z_]/i)[0]?.toLowerCase() ?? "");
+      return endedAs(run.ending ?? "completed");
   }
+}
+
+/** How it ended, of the words that lists have. What came with a warning does not look like a plain success. */
+function endedAs(ending: string): Standing {
+  const standing = endingOf(ending.split(/[^a-z_]/i)[0]?.toLowerCase() ?? "");
+  return ending.startsWith("completed, with a warning") ? { ...standing, tone: "notice" } : standing;
 }

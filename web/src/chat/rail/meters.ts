@@ -54,7 +54,12 @@ type Measured = {
  * While it runs, as its stream tells it; once it has stopped, as the server counted. Counters only grow, so of
  * two answers about a run under way the greater is the newer: a reload does not count up from zero again.
  */
-export function metersOf(state: RunState, detail: Figures | undefined, nowS: number): MeterView[] {
+export function metersOf(
+  state: RunState,
+  detail: Figures | undefined,
+  nowS: number,
+  atLeastS = 0,
+): MeterView[] {
   const isSettled = detail !== undefined && detail.phase !== "RUNNING";
   const unknownCalls = isSettled
     ? detail.unknown_cost_calls
@@ -62,7 +67,7 @@ export function metersOf(state: RunState, detail: Figures | undefined, nowS: num
   return SHOWN.map((key) => {
     const measured = isSettled
       ? settled(key, detail, elapsedS(state, nowS))
-      : live(key, state, detail, elapsedS(state, nowS));
+      : live(key, state, detail, Math.max(elapsedS(state, nowS), atLeastS));
     return viewOf(key, measured, unknownCalls);
   });
 }

@@ -36,7 +36,8 @@ function RunRail({ runId, isUnderWay }: { runId: string; isUnderWay: boolean }) 
   const { state, link } = useRun(runId);
   const figures = useFigures(runId);
   const meters = useMeters(state, figures.data, isUnderWay);
-  const standing = standingOf(isUnderWay, state.ending?.outcome ?? figures.data?.outcome ?? null);
+  const isWarned = (state.ending?.warnings.length ?? 0) > 0;
+  const standing = standingOf(isUnderWay, state.ending?.outcome ?? figures.data?.outcome ?? null, isWarned);
   const signals = state.signals.length > 0 ? state.signals : (figures.data?.signals ?? []);
   return (
     <>
@@ -89,7 +90,9 @@ function Legend() {
   );
 }
 
-function standingOf(isUnderWay: boolean, outcome: string | null): Standing | null {
+function standingOf(isUnderWay: boolean, outcome: string | null, isWarned: boolean): Standing | null {
   if (isUnderWay) return { word: "Running", tone: "accent" };
-  return outcome === null ? null : endingOf(outcome);
+  if (outcome === null) return null;
+  // What came with a warning does not look like a plain success.
+  return outcome === "completed" && isWarned ? { ...endingOf(outcome), tone: "notice" } : endingOf(outcome);
 }
