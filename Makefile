@@ -7,12 +7,14 @@ UV := .tools/bin/uv
 BIN := .venv/bin
 CORPUS ?= tests/corpus
 TEST_JOBS ?= 2
+# Many of these wait for processes and clocks, so three of them keep two cores busy.
+REST_JOBS ?= 3
 
 # Where it is set, every process of the tests would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve page page-check browser screenshots demo test check unit test-core test-rest coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve page page-check browser screenshots demo test check unit test-core test-rest test-browser coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -83,8 +85,11 @@ test-core: setup ## the tests of the pure core, all of which they have to cover
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=100 --include='$(CORE)'
 
-test-rest: setup page browser ## all other tests
-	$(BIN)/pytest -n $(TEST_JOBS) -rs $(addprefix --ignore=,$(CORE_TESTS))
+test-rest: setup page browser ## all other tests; in the browser, those that prove a promise
+	$(BIN)/pytest -n $(REST_JOBS) -rs -m "not thorough" $(addprefix --ignore=,$(CORE_TESTS))
+
+test-browser: setup page browser ## all tests in the browser (some minutes)
+	$(BIN)/pytest -n $(TEST_JOBS) -rs tests/browser
 
 coverage: setup page browser ## all tests, and the floors of their coverage (a quarter of an hour)
 	rm -f .coverage .coverage.*

@@ -63,6 +63,7 @@ def test_a_token_signs_in_and_signing_out_ends_it(
     expect_sign_in(page)
 
 
+@pytest.mark.thorough
 def test_a_wrong_token_is_refused_with_the_reason(
     shared_server: PageServer, open_desk: Callable[..., Desk]
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_cookie_without_the_key_of_the_page_opens_nothing(desk: Desk) -> None:
     expect_sign_in(desk.page)
 
 
+@pytest.mark.thorough
 def test_a_key_without_the_cookie_opens_nothing(desk: Desk) -> None:
     expect(desk.page.get_by_role("navigation", name="Views")).to_be_visible()
     desk.context.clear_cookies()
@@ -87,6 +89,7 @@ def test_a_key_without_the_cookie_opens_nothing(desk: Desk) -> None:
     expect_sign_in(desk.page)
 
 
+@pytest.mark.thorough
 def test_a_link_with_a_key_that_is_none_signs_nobody_out(desk: Desk) -> None:
     desk.page.goto(f"{desk.server.url}/runs#key=es_made_up")
     expect(desk.page.get_by_role("heading", name="Runs", level=1)).to_be_visible()
@@ -113,6 +116,7 @@ def test_one_user_sees_nothing_of_another(shared_server: PageServer, open_desk: 
     expect(ana.page.get_by_role("heading", name="The secret of Ana")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_session_that_ends_while_the_page_is_open_leads_to_the_way_in(desk: Desk) -> None:
     desk.go("/runs")
     other = desk.second_tab()

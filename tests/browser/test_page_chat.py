@@ -36,6 +36,7 @@ def test_the_answer_grows_while_it_is_written(desk: Desk) -> None:
     assert words_of(answer.inner_text()) == [f"word{number}" for number in range(60)]
 
 
+@pytest.mark.thorough
 def test_the_protocol_between_agent_and_engine_is_not_shown(desk: Desk) -> None:
     desk.ask("Hello")
     expect(desk.exchange("Hello").get_by_role("status")).to_have_text("Ended: Completed")
@@ -93,6 +94,7 @@ def test_enter_pressed_twice_asks_once(desk: Desk) -> None:
     assert len(desk.guest.api("GET", "/api/runs")["runs"]) == 1
 
 
+@pytest.mark.thorough
 def test_an_empty_question_is_not_sent(page: Page) -> None:
     question_field(page).fill("   ")
     page.keyboard.press("Enter")
@@ -100,6 +102,7 @@ def test_an_empty_question_is_not_sent(page: Page) -> None:
     expect(page.get_by_role("article")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_slash_leads_to_the_question_from_anywhere_in_the_chat(page: Page) -> None:
     page.get_by_role("heading", level=1).click()
     question_field(page).blur()
@@ -131,6 +134,7 @@ def test_escape_stops_the_run_and_keeps_what_was_said(desk: Desk) -> None:
     expect(desk.page.get_by_role("button", name="Send")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_escape_closes_what_is_open_before_it_stops_anything(desk: Desk) -> None:
     desk.ask("slowly 2000")
     expect(desk.exchange("slowly 2000")).to_contain_text("word1")
@@ -175,6 +179,7 @@ def test_what_it_can_use_at_most_is_said_before_it_is_sent(page: Page, guest: Gu
     expect(composer).to_contain_text("1 min")
 
 
+@pytest.mark.thorough
 def test_a_limit_changed_in_settings_changes_the_bound_in_the_chat(page: Page) -> None:
     expect(page.get_by_role("form", name="Ask")).to_contain_text("at most 30 turns")
     page.get_by_role("link", name="Settings").click()
@@ -213,6 +218,7 @@ def test_a_branch_is_another_conversation_and_leaves_the_first_alone(desk: Desk)
     expect(desk.exchange("Otherwise")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_deleted_conversation_is_gone_once_it_was_confirmed(desk: Desk) -> None:
     desk.ask("Forget me")
     expect(desk.exchange("Forget me").get_by_role("status")).to_have_text("Ended: Completed")
@@ -239,6 +245,7 @@ def test_the_list_of_models_has_the_playground(page: Page) -> None:
     expect(page.get_by_role("button", name="Model: ")).to_contain_text("playground")
 
 
+@pytest.mark.thorough
 def test_what_was_typed_outlives_a_reload(page: Page) -> None:
     question_field(page).fill("Half a question")
     page.reload()

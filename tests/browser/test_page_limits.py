@@ -53,6 +53,7 @@ def test_a_runaway_that_summed_up_on_its_last_turn_goes_on_with_ten_more_turns(d
     expect(desk.page.get_by_role("button", name="Continue with 10 more turns")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_who_comes_back_to_a_runaway_continues_that_and_not_what_is_chosen_now(
     desk: Desk, guest: Guest
 ) -> None:
@@ -81,6 +82,7 @@ def test_a_run_that_met_its_limit_goes_on_with_ten_more_turns(desk: Desk, guest:
     expect(desk.page.get_by_role("article")).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_a_run_that_met_its_limit_can_be_ended_there(desk: Desk, guest: Guest) -> None:
     desk.open_chat(guest.paused())
     desk.exchange("Never stop").get_by_role("button", name="End it here").click()
@@ -103,6 +105,7 @@ def test_meters_move_while_it_runs_and_show_warning_and_reserve(desk: Desk) -> N
     assert_only_grows(shown)
 
 
+@pytest.mark.thorough
 def test_time_never_falls_back_not_even_at_the_end(desk: Desk) -> None:
     seen = Recorder.begun(
         desk.page, "document.querySelector('aside [role=meter][aria-label=Time]')?.ariaValueText ?? ''"
@@ -139,6 +142,7 @@ def test_a_loop_says_what_was_found_and_why_it_ended(desk: Desk) -> None:
     expect(desk.page.get_by_role("heading", name="Findings (")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_while_one_question_runs_another_is_not_sent(desk: Desk) -> None:
     desk.ask("slowly 100")
     expect(desk.exchange("slowly 100")).to_contain_text("word1")

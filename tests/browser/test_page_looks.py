@@ -87,6 +87,7 @@ def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen_nor_is_seriously_
     assert {name: wrong for name, wrong in found.items() if wrong != ([0, 0], [])} == {}
 
 
+@pytest.mark.thorough
 def test_on_a_small_screen_conversations_and_budget_are_a_press_away(
     furnished: Guest, shared_server: PageServer, open_desk: Callable[..., Desk]
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_person_with_a_keyboard_alone_can_ask_and_stop(desk: Desk) -> None:
     assert len(words_of(desk.exchange("slowly 2000").inner_text())) < 2000
 
 
+@pytest.mark.thorough
 def test_a_person_with_a_keyboard_alone_can_choose_a_model_and_read_a_source(desk: Desk) -> None:
     page = desk.page
     expect(question_field(page)).to_be_focused()
@@ -134,6 +136,7 @@ def test_a_person_with_a_keyboard_alone_can_choose_a_model_and_read_a_source(des
     expect(page.get_by_role("dialog")).to_contain_text("The needle is in the haystack.")
 
 
+@pytest.mark.thorough
 def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
     page.get_by_role("link", name="Runs").focus()
     page.keyboard.press("Tab")
@@ -142,6 +145,7 @@ def test_where_the_keyboard_is_can_be_seen(page: Page) -> None:
     assert outline not in ("none", "")
 
 
+@pytest.mark.thorough
 def test_the_title_of_the_window_says_where_one_is(desk: Desk) -> None:
     assert "Endstop" in desk.page.title()
 

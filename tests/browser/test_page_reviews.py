@@ -70,6 +70,7 @@ def test_rejecting_ends_it_with_its_work_saved(page: Page, waiting: str) -> None
     expect(page.get_by_role("region", name="How it ended")).to_contain_text("Enough")
 
 
+@pytest.mark.thorough
 def test_a_rejection_is_asked_about_once_more_and_can_be_taken_back(page: Page, waiting: str) -> None:
     page.get_by_role("radio", name="Reject").check()
     page.get_by_role("textbox", name="Why?").fill("Enough")
@@ -96,12 +97,14 @@ def test_more_than_the_cap_allows_is_refused_with_the_reason(page: Page, guest: 
     expect(page.get_by_role("list", name="What was decided")).to_contain_text("The run goes on.")
 
 
+@pytest.mark.thorough
 def test_an_amount_that_is_no_number_is_said_to_be_none(page: Page, waiting: str) -> None:
     page.get_by_role("textbox", name="Turns").fill("many")
     page.get_by_role("button", name="Approve and go on").click()
     expect(page.get_by_role("textbox", name="Turns")).to_have_attribute("aria-invalid", "true")
 
 
+@pytest.mark.thorough
 def test_reviews_of_others_are_not_there(waiting: str, desk: Desk, open_desk: Callable[..., Desk]) -> None:
     other = open_desk(desk.server)
     other.go("/reviews")

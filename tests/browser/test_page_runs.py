@@ -49,6 +49,7 @@ def test_filters_live_in_the_address(desk: Desk, three_runs: Guest) -> None:
     expect(page.get_by_role("combobox", name="Status")).to_have_value("any")
 
 
+@pytest.mark.thorough
 def test_a_search_finds_runs_by_words_of_their_question(desk: Desk, three_runs: Guest) -> None:
     desk.go("/runs")
     expect(rows(desk.page)).to_have_count(3)
@@ -63,11 +64,13 @@ def test_a_search_finds_runs_by_words_of_their_question(desk: Desk, three_runs: 
     expect(desk.page.get_by_role("searchbox")).to_have_value("")
 
 
+@pytest.mark.thorough
 def test_a_new_user_is_told_what_will_stand_there(desk: Desk) -> None:
     desk.go("/runs")
     expect(desk.page.get_by_text("No runs yet")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_begun_elsewhere_appears_by_itself(desk: Desk) -> None:
     desk.go("/runs")
     expect(desk.page.get_by_text("No runs yet")).to_be_visible()
@@ -100,6 +103,7 @@ def test_the_chart_is_drawn_and_says_in_words_what_it_shows(desk: Desk, guest: G
     ).to_contain_text("10")
 
 
+@pytest.mark.thorough
 def test_the_timeline_has_the_facts_and_can_be_narrowed_to_what_is_grave(desk: Desk, guest: Guest) -> None:
     run = guest.ran("Run!", model="playground:runaway", limits={"max_iterations": 10})
     desk.go(f"/runs/{run}")
@@ -133,6 +137,7 @@ def test_an_export_has_every_fact_of_the_record(desk: Desk, guest: Guest, tmp_pa
     assert len(lines) == facts
 
 
+@pytest.mark.thorough
 def test_findings_stand_there_with_their_evidence(desk: Desk, guest: Guest) -> None:
     desk.go(f"/runs/{guest.ran('Again!', model='playground:repeats_call')}")
     expect(desk.page.get_by_role("heading", name="Findings (")).to_be_visible()
@@ -149,6 +154,7 @@ def test_a_run_that_waits_goes_on_from_its_page(desk: Desk, guest: Guest) -> Non
     expect(desk.page.get_by_role("main")).to_contain_text("2 turns")
 
 
+@pytest.mark.thorough
 def test_a_run_under_way_is_followed_and_can_be_stopped(desk: Desk, guest: Guest) -> None:
     run = guest.began(FOREVER)
     desk.go(f"/runs/{run}")
@@ -158,6 +164,7 @@ def test_a_run_under_way_is_followed_and_can_be_stopped(desk: Desk, guest: Guest
     expect(desk.page.get_by_role("region", name="How it ended")).to_contain_text(re.compile("ancelled"))
 
 
+@pytest.mark.thorough
 def test_a_run_leads_to_its_conversation_and_its_tree(desk: Desk, guest: Guest) -> None:
     desk.go(f"/runs/{guest.ran('Hello')}")
     desk.page.get_by_role("link", name="Its conversation").click()
@@ -167,6 +174,7 @@ def test_a_run_leads_to_its_conversation_and_its_tree(desk: Desk, guest: Guest) 
     expect(desk.page.get_by_role("heading", name="oracle-agent")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_run_that_does_not_exist_is_said_not_to(desk: Desk) -> None:
     desk.go("/runs/run_nobody")
     expect(desk.page.get_by_role("alert")).to_contain_text("run_nobody")

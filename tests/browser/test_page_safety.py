@@ -72,6 +72,7 @@ def test_a_hostile_question_is_text_wherever_it_is_shown(desk: Desk) -> None:
     assert_nothing_ran(desk.page)
 
 
+@pytest.mark.thorough
 def test_a_hostile_question_under_review_is_text(desk: Desk) -> None:
     desk.guest.ran(
         HOSTILE, model="playground:ignores_last_turn", on_limit="review", limits={"max_iterations": 2}
@@ -93,6 +94,7 @@ def test_a_tree_that_says_hostile_things_of_itself_is_text(desk: Desk) -> None:
     assert_nothing_ran(desk.page)
 
 
+@pytest.mark.thorough
 def test_even_a_script_that_got_in_would_not_be_allowed_to_run(desk: Desk) -> None:
     """The second wall: the policy that comes with the page."""
     violated = """() => new Promise(resolve => {
@@ -106,6 +108,7 @@ def test_even_a_script_that_got_in_would_not_be_allowed_to_run(desk: Desk) -> No
     desk.trouble.clear()  # the browser says on its console what it did not let through
 
 
+@pytest.mark.thorough
 def test_no_other_site_may_frame_the_page_and_nothing_is_told_to_others(desk: Desk) -> None:
     answer = desk.page.reload()
     assert answer is not None

@@ -28,6 +28,7 @@ def test_a_number_is_saved_as_it_is_typed(settings: Page, guest: Guest) -> None:
     assert guest.api("GET", "/api/settings/agent-config")["max_iterations"] == 12
 
 
+@pytest.mark.thorough
 def test_a_slider_moves_the_number_and_is_saved(settings: Page, guest: Guest) -> None:
     slider = settings.get_by_role("slider", name="Turns, slider")
     slider.focus()
@@ -52,6 +53,7 @@ def test_what_is_not_allowed_is_said_beside_the_field_and_not_saved(settings: Pa
     expect(settings.get_by_text("Saved", exact=True)).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_what_is_no_number_stays_to_be_mended(settings: Page) -> None:
     turns = settings.get_by_role("textbox", name="Turns", exact=True)
     turns.fill("many")
@@ -91,6 +93,7 @@ def test_a_change_counts_for_the_next_run_and_not_for_one_under_way(desk: Desk, 
     expect(meter(desk.page, "Turns")).to_have_attribute("aria-valuetext", "1 of 5")
 
 
+@pytest.mark.thorough
 def test_a_change_in_one_tab_is_there_in_another_after_a_reload(desk: Desk, settings: Page) -> None:
     other = desk.second_tab()
     settings.get_by_role("textbox", name="Turns", exact=True).fill("12")
@@ -122,6 +125,7 @@ def test_a_token_is_shown_once_lets_a_program_in_and_can_be_revoked(
     expect(page.get_by_text("1 token that has ended")).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("I6")
 def test_who_came_in_by_a_token_makes_no_other_and_is_told_why(settings: Page) -> None:
     settings.get_by_role("textbox", name="What is it for?").fill("laptop")
@@ -129,6 +133,7 @@ def test_who_came_in_by_a_token_makes_no_other_and_is_told_why(settings: Page) -
     expect(settings.get_by_role("alert")).to_contain_text("a token makes no others")
 
 
+@pytest.mark.thorough
 def test_colours_follow_the_machine_until_one_chooses(settings: Page) -> None:
     dark = "matchMedia('(prefers-color-scheme: dark)').matches"
     assert settings.evaluate(dark) is False

@@ -34,6 +34,7 @@ def test_a_reload_in_the_middle_shows_the_same_text_and_goes_on(desk: Desk) -> N
     assert_said_in_full(desk.exchange(QUESTION))
 
 
+@pytest.mark.thorough
 def test_a_reload_after_the_end_shows_the_same_answer(desk: Desk) -> None:
     desk.ask("slowly 20")
     expect(desk.exchange("slowly 20").get_by_role("status")).to_have_text("Ended: Completed")
@@ -42,6 +43,7 @@ def test_a_reload_after_the_end_shows_the_same_answer(desk: Desk) -> None:
     assert words_of(desk.exchange("slowly 20").inner_text()) == ALL[:20]
 
 
+@pytest.mark.thorough
 def test_going_to_another_view_and_back_loses_no_word(desk: Desk) -> None:
     desk.ask(QUESTION)
     expect(desk.exchange(QUESTION)).to_contain_text("word10")
@@ -89,6 +91,7 @@ def test_a_connection_that_breaks_is_taken_up_again_without_a_word_lost_or_repea
         assert_said_in_full(answer)
 
 
+@pytest.mark.thorough
 def test_what_is_asked_while_the_line_is_down_can_be_asked_again(
     shared_server: PageServer, open_desk: Callable[..., Desk]
 ) -> None:
@@ -127,6 +130,7 @@ def test_two_tabs_show_the_same_text(desk: Desk) -> None:
     assert_said_in_full(desk.exchange(QUESTION))
 
 
+@pytest.mark.thorough
 def test_what_is_asked_in_one_tab_appears_in_the_other(desk: Desk) -> None:
     desk.ask("First")
     expect(desk.exchange("First").get_by_role("status")).to_have_text("Ended: Completed")
@@ -137,6 +141,7 @@ def test_what_is_asked_in_one_tab_appears_in_the_other(desk: Desk) -> None:
     expect(exchange(other, "Second")).to_contain_text("You said: Second")
 
 
+@pytest.mark.thorough
 def test_a_run_stopped_in_one_tab_is_stopped_in_the_other(desk: Desk) -> None:
     desk.ask("slowly 2000")
     expect(desk.exchange("slowly 2000")).to_contain_text("word5")

@@ -55,6 +55,7 @@ def test_a_node_that_is_selected_has_its_line_of_lua_highlighted(oracle_tree: Pa
     expect(details).to_contain_text(re.compile(r"oracle-agent.lua, line \d+"))
 
 
+@pytest.mark.thorough
 def test_a_line_of_lua_selects_the_node_that_it_makes(oracle_tree: Page) -> None:
     lua = oracle_tree.get_by_role("region", name="The Lua of the tree")
     lua.get_by_role("button", name="context.load_context").click()
@@ -62,6 +63,7 @@ def test_a_line_of_lua_selects_the_node_that_it_makes(oracle_tree: Page) -> None
     expect(drawing.get_by_role("button", pressed=True)).to_have_accessible_name("action context.load_context")
 
 
+@pytest.mark.thorough
 def test_a_tree_can_be_walked_as_a_list_with_the_arrow_keys(oracle_tree: Page) -> None:
     oracle_tree.get_by_role("button", name="List", exact=True).click()
     listed = oracle_tree.get_by_role("tree", name="The tree oracle-agent")
@@ -96,6 +98,7 @@ def test_a_broken_tree_of_ones_own_shows_all_its_problems_with_their_lines(desk:
     expect(problems).to_contain_text("no_such_condition")
 
 
+@pytest.mark.thorough
 def test_a_change_can_be_tried_and_is_checked_as_one_types(oracle_tree: Page) -> None:
     oracle_tree.get_by_role("button", name="Try a change").click()
     text = oracle_tree.get_by_role("textbox", name="The text of the tree")
@@ -115,6 +118,7 @@ def test_the_tree_of_a_run_shows_what_runs_now_and_then_how_it_went(desk: Desk, 
     expect(drawing.get_by_role("button", name=re.compile("succeeded")).first).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_the_tree_of_a_run_can_be_stepped_through_turn_by_turn(desk: Desk, guest: Guest) -> None:
     run = guest.ran("tools notes.md")
     desk.go(f"/trees/oracle-agent?run={run}")

@@ -20,9 +20,19 @@ from endstop.store import open_store
 from endstop.store.lane import Job, Lane
 from endstop.store.patience import be_patient
 
+_others: set[threading.Thread] = set()
+
+
+@pytest.fixture(autouse=True)
+def count_own_threads_only() -> None:
+    """Some tests leave threads behind that nobody can end, for functions that never return."""
+    _others.clear()
+    _others.update(threading.enumerate())
+
 
 def our_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("endstop-")]
+    new = set(threading.enumerate()) - _others
+    return [thread.name for thread in new if thread.name.startswith("endstop-")]
 
 
 def open_files(folder: Path) -> list[str]:
