@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from endstop.errors import StoreError, cause
 from endstop.store.patience import is_patient
 
-_MOST_AT_ONCE = 64
+_MOST_AT_ONCE = 16
 """Few enough that whoever comes while they are served does not wait long, and enough to share a commit."""
 
 _Task = TypeVar("_Task")
