@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from endstop.app import SystemClock, make_agent
 from endstop.errors import ModelRefusedError
 from endstop.events.facts import Fact
 from endstop.kernel.budget import Budget, Grant
+from endstop.kernel.observation import AssistantSaid
 from endstop.loop.agent import OnLimit
 from endstop.runner import Run, Runner
 from endstop.server.measuring import Measures
@@ -266,6 +268,13 @@ async def test_an_exporter_gets_content_only_on_request() -> None:
     exported = Exported(facts, has_content=True)
     assert "A private question?" in exported.named("invoke_agent helper").to_json()
     assert "a secret" in exported.named("execute_tool echo").to_json()
+    replies = [(span.attributes or {}).get("gen_ai.output.messages") for span in exported.spans]
+    said = [
+        payload.text for payload in (fact.payload for fact in facts) if isinstance(payload, AssistantSaid)
+    ]
+    assert [json.loads(str(one))[0]["parts"][0]["content"] for one in replies if one] == [
+        t for t in said if t
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ nothing is spent on them. What people and models wrote is in them only if the st
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 
 from endstop.events.facts import Fact, RunStarted
 from endstop.kernel.observation import (
+    AssistantSaid,
     CallReserved,
     CallSettled,
     RunEnded,
@@ -67,6 +69,10 @@ class Spans:
                 self._begin_call(fact, key, within=f"{scope}/{turn}")
             case CallSettled(reservation=key, is_final=True) as settled:
                 self._end(fact, key, _usage(settled))
+            case AssistantSaid(scope=scope, turn=turn, text=text) if text and self._has_content:
+                turn_span = self._open.get(fact.run_id, {}).get(f"{scope}/{turn}")
+                if turn_span is not None:  # its call has been settled before, and its span is over
+                    turn_span.set_attributes({"gen_ai.output.messages": _message(text)})
             case ToolCalled(scope=scope, turn=turn, tool=tool, call=call) as called:
                 about = {"gen_ai.tool.name": tool, "gen_ai.tool.call.id": call}
                 about |= self._content("gen_ai.tool.call.arguments", called.arguments)
@@ -126,6 +132,11 @@ class Spans:
 
     def _content(self, name: str, text: str) -> dict[str, str]:
         return {name: text} if self._has_content else {}
+
+
+def _message(text: str) -> str:
+    """A reply as the conventions write one."""
+    return json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": text}]}])
 
 
 def make_spans(environ: Mapping[str, str] | None = None) -> Spans | None:
