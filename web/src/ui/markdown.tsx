@@ -13,7 +13,10 @@ import {
 } from "./markdown-blocks";
 import { usePaced } from "./use-paced";
 
-const MarkdownBlock = lazy(() => import("./markdown-block"));
+const loadBlock = () => import("./markdown-block");
+const MarkdownBlock = lazy(loadBlock);
+// The first answer is not to be seen without its form: fetched as soon as the page has nothing else to do.
+if (typeof window.requestIdleCallback === "function") window.requestIdleCallback(() => void loadBlock());
 
 type MarkdownProps = { text: string; isStreaming?: boolean };
 
