@@ -20,7 +20,9 @@ def test_a_question_is_answered_and_never_stands_there_twice(desk: Desk) -> None
     expect(answered).to_contain_text("You said: Hello there")
     expect(answered.get_by_role("status")).to_have_text("Ended: Completed")
     expect(desk.page.get_by_role("article")).to_have_count(1)
+    expect(desk.page.get_by_role("complementary", name="Conversations")).to_contain_text("Hello there")
     # The question, the answer that repeats it, the heading, and the list of conversations.
+    desk.page.wait_for_function("() => window.seen.at(-1) === '4'")
     assert max(map(int, seen.samples())) == 4
 
 
