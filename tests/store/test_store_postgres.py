@@ -58,15 +58,17 @@ async def test_connections_that_break_at_any_moment_lose_and_double_nothing(
             await store.append(facts(run_id, *turn(number), first=1 + 4 * number))
             acknowledged[run_id] = 5 + 4 * number
 
+    is_over = False
+
     async def break_it() -> None:
-        while True:
+        while not is_over:
             await asyncio.to_thread(end_all_connections, postgres_server, postgres_url)
             await asyncio.sleep(0.01)
 
     breaking = asyncio.create_task(break_it())
     results = await asyncio.gather(*map(go, acknowledged), return_exceptions=True)
-    breaking.cancel()
-    await asyncio.gather(breaking, return_exceptions=True)
+    is_over = True  # not cancelled: its thread would go on, and break what is looked at below
+    await breaking
     for result in results:
         assert result is None or type(result) is StoreError  # broke twice in a row: said so, never "taken"
     there = {run.run_id for run in await store.runs()}
