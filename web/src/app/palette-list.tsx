@@ -1,11 +1,13 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Command } from "cmdk";
 import { ListTree, type LucideIcon, MessageSquare, Monitor, Moon, SquarePen, Sun, Timer } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useNavigate } from "react-router";
 import { api, given } from "@/api/client";
 import { useConversations } from "@/chat/conversation-queries";
+import { useTrees } from "@/trees/tree-queries";
 import { matched } from "@/ui/match";
+import { useSettled } from "@/ui/use-settled";
 import { standingOf } from "@/words/endings";
 import { ago } from "@/words/format";
 import { PLACES } from "./navigation";
@@ -23,9 +25,9 @@ const THEMES = [
 export default function PaletteList({ onDone }: { onDone: () => void }) {
   const navigate = useNavigate();
   const [typed, setTyped] = useState("");
-  const text = useSettled(typed.trim());
+  const text = useSettled(typed.trim(), PAUSE_MS);
   const conversations = useConversations();
-  const trees = useQuery({ queryKey: ["trees"], queryFn: () => given(api.GET("/api/trees")) });
+  const trees = useTrees();
   const runs = useRunsWith(text);
   const go = (to: string) => {
     onDone();
@@ -163,14 +165,4 @@ function useRunsWith(text: string) {
     enabled: text.length > 1,
     placeholderData: keepPreviousData,
   });
-}
-
-/** What was typed, once the typing pauses. */
-function useSettled(typed: string): string {
-  const [settled, setSettled] = useState(typed);
-  useEffect(() => {
-    const timer = window.setTimeout(() => setSettled(typed), PAUSE_MS);
-    return () => window.clearTimeout(timer);
-  }, [typed]);
-  return settled;
 }

@@ -1,9 +1,10 @@
 /** What the server tells a user by itself: a review waits, an agent asks, a run has ended. */
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { keyHeaders } from "@/api/key";
-import { asProblem, problemOf } from "@/api/problem";
+import { asProblem } from "@/api/problem";
 import { SESSION } from "@/api/session";
+import { opened } from "@/stream/opened";
+import { slept } from "@/stream/slept";
 import { eventsOf, type ServerEvent } from "@/stream/sse";
 import { followerOf } from "@/stream/use-run";
 
@@ -90,17 +91,12 @@ class Listening {
   }
 
   async #connect(signal: AbortSignal, onBegun: () => void): Promise<void> {
-    const headers: Record<string, string> = { ...keyHeaders(), Accept: "text/event-stream" };
-    if (this.#lastId !== null) headers["Last-Event-ID"] = this.#lastId;
-    const response = await fetch("/api/notifications/stream", { headers, signal, cache: "no-store" });
-    if (!response.ok || response.body === null) {
-      throw problemOf(response.status, await response.json().catch(() => null));
-    }
+    const stream = await opened("/api/notifications/stream", this.#lastId, signal);
     onBegun();
     // Without an id to come back with, what happened meanwhile was told to nobody.
     if (this.#hasBegun && this.#lastId === null) this.#refresh(null);
     this.#hasBegun = true;
-    for await (const events of eventsOf(response.body)) {
+    for await (const events of eventsOf(stream)) {
       if (signal.aborted) return;
       for (const event of events) this.#take(event);
     }
@@ -134,16 +130,4 @@ export function noticeOf(data: string): Notice | null {
   const { type, run_id } = told;
   if (typeof type !== "string" || typeof run_id !== "string") return null;
   return { type, run_id, ...("why" in told && typeof told.why === "string" ? { why: told.why } : {}) };
-}
-
-function slept(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = window.setTimeout(resolve, ms);
-    const wake = () => {
-      window.clearTimeout(timer);
-      resolve();
-    };
-    signal.addEventListener("abort", wake, { once: true });
-    window.addEventListener("online", wake, { once: true, signal });
-  });
 }

@@ -1,6 +1,6 @@
 /** What a question can use at most, in words. Rounded up, for it is a bound. Pure. */
 import type { Schemas } from "@/api/client";
-import { duration, moneyAtMost, plural } from "@/words/format";
+import { count, duration, moneyAtMost, plural } from "@/words/format";
 
 type Bound = Pick<Schemas["PlannedBound"], "is_price_known"> & {
   without_grants: Pick<Schemas["BoundShape"], "turns" | "tokens" | "cost_usd" | "seconds">;
@@ -18,7 +18,7 @@ export function boundWords({ is_price_known, without_grants: most }: Bound): str
 }
 
 export function tokensAtMost(tokens: number): string {
-  if (tokens < 10_000) return new Intl.NumberFormat("en").format(tokens);
+  if (tokens < 10_000) return count(tokens);
   if (tokens < 1_000_000) return `${Math.ceil(tokens / 1_000)}k`;
   return `${Math.ceil(tokens / 10_000) / 100}M`;
 }

@@ -1,6 +1,7 @@
 /** The models to choose from, as the list shows them. Pure. */
 
 import type { Schemas } from "@/api/client";
+import { capital } from "@/words/format";
 
 export type Player = Schemas["PlayerShape"];
 
@@ -13,8 +14,7 @@ export function isPlayer(model: string): boolean {
 /** A name short enough for a button: the playground's without their prefix. */
 export function shortName(model: string): string {
   if (!isPlayer(model)) return model;
-  const name = model.slice(PLAYGROUND.length).replaceAll("_", " ");
-  return name.slice(0, 1).toUpperCase() + name.slice(1);
+  return capital(model.slice(PLAYGROUND.length).replaceAll("_", " "));
 }
 
 /** Whether a text names a model of a provider: both parts are there, and no white space. */

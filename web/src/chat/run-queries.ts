@@ -1,7 +1,7 @@
-/** The run that a chat waits for: its figures, how it stands, and how to stop it. */
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+/** The run that a chat waits for: its figures, and how it stands. */
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useSyncExternalStore } from "react";
-import { api, given } from "@/api/client";
+import { runQuery } from "@/api/run-query";
 import type { Following } from "@/stream/follower";
 import { NOTHING_YET } from "@/stream/run-state";
 import { followerOf } from "@/stream/use-run";
@@ -13,8 +13,7 @@ const NO_RUN: Following = { state: NOTHING_YET, link: "over", problem: null };
 /** The server's figures of a run; looked at again now and then while it runs, for its process may die. */
 export function useFigures(runId: string | null) {
   return useQuery({
-    queryKey: ["run", runId] as const,
-    queryFn: () => given(api.GET("/api/runs/{run_id}", { params: { path: { run_id: runId ?? "" } } })),
+    ...runQuery(runId ?? ""),
     enabled: runId !== null,
     refetchInterval: ({ state }) => (state.data?.phase === "RUNNING" ? LOOK_AGAIN_MS : false),
   });
@@ -55,17 +54,4 @@ function useFreshAfter(conversationId: string | null, runId: string | null, hasE
       void queries.invalidateQueries({ queryKey });
     }
   }, [queries, conversationId, runId, hasEnded]);
-}
-
-export function useCancel(runId: string | null) {
-  return useMutation({
-    mutationKey: ["cancel", runId],
-    mutationFn: ({ afterTurn }: { afterTurn: boolean }) =>
-      given(
-        api.POST("/api/runs/{run_id}/cancel", {
-          params: { path: { run_id: runId ?? "" } },
-          body: { after_turn: afterTurn },
-        }),
-      ),
-  });
 }

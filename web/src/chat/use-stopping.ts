@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
-import { useCancel } from "./run-queries";
+import { useCancel } from "@/stream/run-actions";
 import type { Stopping } from "./stop-button";
 
 /** Stopping the run under way: by the button, or with Esc from wherever one is. */

@@ -1,5 +1,7 @@
 /** How much more a run is given: what to suggest, and what is sent for what was typed. Pure. */
 import type { Schemas } from "@/api/client";
+import { centsUp, withoutMarks } from "@/words/format";
+import { MORE_TURNS } from "@/words/offers";
 
 export type AmountName = "turns" | "model_calls" | "tokens" | "cost_usd" | "minutes";
 export type AmountTexts = Partial<Record<AmountName, string>>;
@@ -16,8 +18,6 @@ export const AMOUNTS: readonly Amount[] = [
   { name: "model_calls", meter: "model_calls", title: "Model calls", unit: "" },
 ];
 
-const USUAL_TURNS = 10;
-
 /** Those that can be given. There is nothing to add to where there is no limit. */
 export function grantable(meters: Meters | undefined): readonly Amount[] {
   if (meters === undefined) return AMOUNTS.filter((one) => one.name !== "model_calls");
@@ -29,9 +29,9 @@ export function grantable(meters: Meters | undefined): readonly Amount[] {
  * far. What is left of a limit counts, so that a run that ran out of tokens is offered tokens and not turns.
  */
 export function suggested(meters: Meters | undefined, turnsUsed: number): AmountTexts {
-  if (meters === undefined) return { turns: String(USUAL_TURNS) };
-  const limit = meters.turns === undefined ? USUAL_TURNS : Number(meters.turns.limit);
-  const turns = Math.min(USUAL_TURNS, Math.max(1, limit));
+  if (meters === undefined) return { turns: String(MORE_TURNS) };
+  const limit = meters.turns === undefined ? MORE_TURNS : Number(meters.turns.limit);
+  const turns = Math.min(MORE_TURNS, Math.max(1, limit));
   const texts: AmountTexts = {};
   for (const amount of grantable(meters)) {
     const lacking = lackingOf(meters[amount.meter], turns, turnsUsed);
@@ -59,7 +59,7 @@ function textOf(name: AmountName, amount: number): string {
     case "tokens":
       return String(roundedUp(amount));
     case "cost_usd":
-      return (Math.ceil(amount * 100 - 1e-6) / 100).toFixed(2);
+      return centsUp(amount);
     case "minutes":
       return String(Math.max(1, Math.ceil(amount / 60)));
   }
@@ -95,8 +95,7 @@ export function grantOf(texts: AmountTexts): ReadAmounts {
 /** Without the marks between thousands; nothing is zero. */
 function plain(text: string | undefined): string {
   const typed = (text ?? "").trim();
-  if (typed === "") return "0";
-  return /^\d{1,3}([ ,_]\d{3})+$/.test(typed) ? typed.replace(/[ ,_]/g, "") : typed;
+  return typed === "" ? "0" : withoutMarks(typed);
 }
 
 const WHOLE = /^\d+$/;

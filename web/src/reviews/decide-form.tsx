@@ -4,6 +4,7 @@ import { Button } from "@/ui/button";
 import { Confirm } from "@/ui/confirm";
 import { cx } from "@/ui/cx";
 import { ProblemNotice } from "@/ui/states";
+import { MOST_CHARS_SAID } from "@/words/offers";
 import { AmountFields } from "./amount-fields";
 import { type AmountTexts, suggested } from "./amounts";
 import { type Choice, decisionOf, type FormProblems } from "./decisions";
@@ -104,7 +105,7 @@ export function DecideForm({ review, onDecided }: DecideFormProps) {
         <textarea
           id={`${id}-words`}
           rows={choice === "approved" ? 1 : 3}
-          maxLength={20_000}
+          maxLength={MOST_CHARS_SAID}
           value={words[choice] ?? ""}
           disabled={decide.isPending}
           aria-invalid={problems.words !== undefined}

@@ -1,6 +1,7 @@
 /** Decisions: what is sent, what became of them, in words. Pure. */
 import type { Schemas } from "@/api/client";
 import type { Tone } from "@/ui/badge";
+import { closed } from "@/words/format";
 import { type AmountTexts, grantOf } from "./amounts";
 import type { Decision, Review } from "./review-queries";
 
@@ -50,7 +51,7 @@ export function outcomeWords(review: Review, decided: Schemas["Decided"]): strin
   const what = `${named(review)}: ${word}.`;
   if (decided.is_resumed) return `${what} The run goes on.`;
   if (decided.decision === "rejected") return `${what} The run has ended, with its work saved.`;
-  return `${what} The run does not go on yet: ${ended(decided.why_not ?? "unknown why")}`;
+  return `${what} The run does not go on yet: ${closed(decided.why_not ?? "unknown why")}`;
 }
 
 export function keyOf(review: Pick<Review, "run_id" | "review_id">): string {
@@ -82,8 +83,4 @@ export function elsewhereWords(review: Review): string {
 function named(review: Review): string {
   const text = review.question || review.why;
   return `“${text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS - 1).trimEnd()}…`}”`;
-}
-
-function ended(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

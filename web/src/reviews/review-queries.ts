@@ -1,6 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { api, given, type Schemas } from "@/api/client";
-import { followerOf } from "@/stream/use-run";
+import { runQuery } from "@/api/run-query";
+import { useLookAgain } from "@/stream/run-actions";
 
 export const REVIEWS = ["reviews"] as const;
 
@@ -49,16 +50,13 @@ export function useReview(runId: string, reviewId: string, isWanted: boolean) {
 
 /** The run that waits, for what it has used of its limits. */
 export function useReviewedRun(runId: string) {
-  return useQuery({
-    queryKey: ["run", runId],
-    queryFn: () => given(api.GET("/api/runs/{run_id}", { params: { path: { run_id: runId } } })),
-  });
+  return useQuery(runQuery(runId));
 }
 
 /** Decide a review. Whatever came of it, what is shown is read anew: somebody else may have been first. */
 export function useDecide(review: Review, onDecided: (decided: Schemas["Decided"]) => void) {
-  const queries = useQueryClient();
   const { run_id, review_id } = review;
+  const lookAgain = useLookAgain(run_id);
   return useMutation({
     mutationFn: (decision: Decision) =>
       given(
@@ -68,13 +66,6 @@ export function useDecide(review: Review, onDecided: (decided: Schemas["Decided"
         }),
       ),
     onSuccess: onDecided,
-    onSettled: async () => {
-      followerOf(run_id).again();
-      await Promise.all(
-        [REVIEWS, ["runs"], ["run", run_id], ["conversation"]].map((queryKey) =>
-          queries.invalidateQueries({ queryKey }),
-        ),
-      );
-    },
+    onSettled: lookAgain,
   });
 }

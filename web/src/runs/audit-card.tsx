@@ -2,9 +2,9 @@ import { Check, X } from "lucide-react";
 import { Badge } from "@/ui/badge";
 import { Card } from "@/ui/card";
 import { Loading, ProblemNotice } from "@/ui/states";
+import { capital } from "@/words/format";
 import { useAudit } from "./run-queries";
 import type { Audit, RunDetail } from "./run-shapes";
-import { capital } from "./run-words";
 
 /** Did it keep its promises? Proved from the record alone. */
 export function AuditCard({ run }: { run: RunDetail }) {

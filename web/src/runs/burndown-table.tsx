@@ -1,10 +1,9 @@
 import { useState } from "react";
 import { Button } from "@/ui/button";
-import { count, duration, money } from "@/words/format";
+import { capital, count, duration, money } from "@/words/format";
 import { type PlacedMark, rowsOf } from "./burndown-data";
 import { MARK_COLOURS, MARK_WORDS } from "./burndown-looks";
 import type { Burndown } from "./run-shapes";
-import { capital } from "./run-words";
 
 const FEW = 8;
 

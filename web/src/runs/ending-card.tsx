@@ -4,8 +4,9 @@ import { cx } from "@/ui/cx";
 import { ProblemNotice } from "@/ui/states";
 import { standingOf } from "@/words/endings";
 import { GoOn } from "./go-on";
-import { isGoing, useExplanation } from "./run-queries";
+import { useExplanation } from "./run-queries";
 import type { Explanation, RunDetail } from "./run-shapes";
+import { isGoing } from "./run-words";
 
 const TONES: Record<Tone, string> = {
   neutral: "border-line bg-panel",

@@ -1,9 +1,8 @@
 import { TriangleAlert } from "lucide-react";
 import { Card } from "@/ui/card";
-import { count } from "@/words/format";
+import { capital, count } from "@/words/format";
 import { evidenceOf } from "./evidence";
 import type { Finding } from "./run-shapes";
-import { capital } from "./run-words";
 
 const MOST_SHOWN = 12;
 

@@ -5,10 +5,10 @@ import { Button } from "@/ui/button";
 import { NumberField } from "@/ui/number-field";
 import { ProblemNotice } from "@/ui/states";
 import { plural } from "@/words/format";
+import { MORE_TURNS, MOST_CHARS_SAID } from "@/words/offers";
 import { type GoingOn, useResume } from "./run-queries";
 import type { RunDetail } from "./run-shapes";
 
-const TURNS = "10";
 const MOST_TURNS = 1_000;
 
 type Resume = { isUnderWay: boolean; onGoOn: (how: GoingOn) => void };
@@ -46,7 +46,7 @@ function wayOn(run: RunDetail, resume: Resume) {
 
 function GrantTurns({ isUnderWay, onGoOn }: Resume) {
   const id = useId();
-  const [text, setText] = useState(TURNS);
+  const [text, setText] = useState(String(MORE_TURNS));
   const turns = /^\d{1,4}$/.test(text.trim()) ? Number(text) : 0;
   const isGood = turns >= 1 && turns <= MOST_TURNS;
   const send = (event: FormEvent) => {
@@ -95,7 +95,7 @@ function AnswerIt({ isUnderWay, onGoOn }: Resume) {
         <textarea
           value={text}
           rows={3}
-          maxLength={20_000}
+          maxLength={MOST_CHARS_SAID}
           disabled={isUnderWay}
           onChange={(event) => setText(event.target.value)}
           className="mt-1 block w-full rounded-control border border-line-strong bg-panel p-2 text-sm text-ink"

@@ -1,15 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
 import { ChevronDown, Download, Square } from "lucide-react";
+import { useCancel, useReadAgain } from "@/stream/run-actions";
 import { Button } from "@/ui/button";
 import { Menu, MenuItem } from "@/ui/menu";
 import { ProblemNotice } from "@/ui/states";
 import { downloadRecord } from "./export-record";
-import { isGoing, useCancel } from "./run-queries";
 import type { RunDetail } from "./run-shapes";
+import { isGoing } from "./run-words";
 
 /** What can be done with any run: stop it while it runs, take its record along. */
 export function RunActions({ run }: { run: RunDetail }) {
-  const cancel = useCancel(run.run_id);
+  const cancel = useCancel(run.run_id, useReadAgain(run.run_id));
   const download = useMutation({ mutationFn: () => downloadRecord(run.run_id) });
   return (
     <div className="max-w-full space-y-2">
@@ -17,8 +18,8 @@ export function RunActions({ run }: { run: RunDetail }) {
         {isGoing(run) && (
           <StopMenu
             isAsking={cancel.isPending}
-            asked={cancel.isSuccess ? (cancel.variables ? "after this turn" : "now") : null}
-            onStop={(afterTurn) => cancel.mutate(afterTurn)}
+            asked={cancel.isSuccess ? (cancel.variables.afterTurn ? "after this turn" : "now") : null}
+            onStop={(afterTurn) => cancel.mutate({ afterTurn })}
           />
         )}
         <Button disabled={download.isPending} onClick={() => download.mutate()}>
@@ -27,7 +28,7 @@ export function RunActions({ run }: { run: RunDetail }) {
         </Button>
       </div>
       {cancel.isError && (
-        <ProblemNotice error={cancel.error} onRetry={() => cancel.mutate(cancel.variables ?? false)} />
+        <ProblemNotice error={cancel.error} onRetry={() => cancel.mutate(cancel.variables)} />
       )}
       {download.isError && <ProblemNotice error={download.error} onRetry={() => download.mutate()} />}
     </div>

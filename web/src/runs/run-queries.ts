@@ -8,9 +8,12 @@ import {
 } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { api, given } from "@/api/client";
+import { runQuery } from "@/api/run-query";
+import { useReadAgain } from "@/stream/run-actions";
 import { followerOf } from "@/stream/use-run";
 import type { RunFilters } from "./run-filters";
-import type { Run, RunDetail } from "./run-shapes";
+import type { RunDetail } from "./run-shapes";
+import { isGoing } from "./run-words";
 
 const PAGE = 50;
 const MOST_AGENTS_FROM = 200;
@@ -52,15 +55,9 @@ export function useAgents(): string[] {
   return newest.data ?? [];
 }
 
-export function isGoing(run: Pick<Run, "phase" | "is_left_open">): boolean {
-  return run.phase === "RUNNING" && !run.is_left_open;
-}
-
 export function useRunDetail(runId: string) {
   return useQuery({
-    queryKey: ["run", runId],
-    queryFn: ({ signal }) =>
-      given(api.GET("/api/runs/{run_id}", { params: { path: { run_id: runId } }, signal })),
+    ...runQuery(runId),
     refetchInterval: ({ state: { data } }) => {
       if (data === undefined || data.phase === "ENDED") return false;
       // A long record is read whole each time: the longer it is, the less often.
@@ -116,49 +113,20 @@ export function useAudit(runId: string, isEnded: boolean) {
   });
 }
 
-/** Everything on the page that shows this run is read again. */
-function useSeenAgain(runId: string): () => Promise<void> {
-  const queries = useQueryClient();
-  return async () => {
-    for (const key of ["runs", "reviews", "conversation"])
-      void queries.invalidateQueries({ queryKey: [key] });
-    await queries.invalidateQueries({ queryKey: ["run", runId] });
-  };
-}
-
 export type GoingOn = { turns?: number; answer?: string };
 
 export function useResume(runId: string) {
-  const seenAgain = useSeenAgain(runId);
+  const readAgain = useReadAgain(runId);
   return useMutation({
     mutationFn: ({ turns, answer }: GoingOn) => {
-      const grant = {
-        turns: turns ?? 0,
-        model_calls: 0,
-        tokens: 0,
-        cost_usd: "0",
-        seconds: 0,
-        why: "granted on the page of the run",
+      const body = {
+        ...(turns !== undefined && { grant: { turns, why: "granted on the page of the run" } }),
+        ...(answer !== undefined && { answer }),
       };
-      const body = { ...(turns !== undefined && { grant }), ...(answer !== undefined && { answer }) };
       return given(api.POST("/api/runs/{run_id}/resume", { params: { path: { run_id: runId } }, body }));
     },
     onSuccess: () => followerOf(runId).again(),
     // Refused, too: it may have gone on or ended elsewhere, and what is shown is old.
-    onSettled: seenAgain,
-  });
-}
-
-export function useCancel(runId: string) {
-  const seenAgain = useSeenAgain(runId);
-  return useMutation({
-    mutationFn: (afterTurn: boolean) =>
-      given(
-        api.POST("/api/runs/{run_id}/cancel", {
-          params: { path: { run_id: runId } },
-          body: { after_turn: afterTurn },
-        }),
-      ),
-    onSettled: seenAgain,
+    onSettled: readAgain,
   });
 }

@@ -1,5 +1,5 @@
 /** A run in words, where a list or a meter has room for few. Pure. */
-import { count, duration, money, UNKNOWN } from "@/words/format";
+import { capital, count, duration, money, UNKNOWN } from "@/words/format";
 import type { Meter, Run, RunDetail } from "./run-shapes";
 
 /** How it ended, without the word that its badge says already. */
@@ -16,13 +16,17 @@ export function endingWords(run: Pick<Run, "phase" | "ending" | "is_left_open">)
   );
 }
 
+/** It runs, and somebody works on it. */
+export function isGoing(run: Pick<Run, "phase" | "is_left_open">): boolean {
+  return run.phase === "RUNNING" && !run.is_left_open;
+}
+
 /** From its start to its end, or until now; how long it waited for people is in it. */
 export function tookS(
   run: Pick<Run, "phase" | "is_left_open" | "started_at" | "changed_at" | "ended_at">,
   now: number,
 ): number {
-  const isGoing = run.phase === "RUNNING" && !run.is_left_open;
-  const until = isGoing ? now : Date.parse(run.ended_at ?? run.changed_at);
+  const until = isGoing(run) ? now : Date.parse(run.ended_at ?? run.changed_at);
   return Math.max(0, until - Date.parse(run.started_at)) / 1_000;
 }
 
@@ -97,8 +101,4 @@ export function cut(text: string, most: number): string {
         .slice(0, most - 1)
         .join("")
         .trimEnd()}…`;
-}
-
-export function capital(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

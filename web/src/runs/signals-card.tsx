@@ -1,9 +1,8 @@
 import { useState } from "react";
 import { Button } from "@/ui/button";
 import { Card } from "@/ui/card";
-import { count, UNKNOWN } from "@/words/format";
+import { capital, count, UNKNOWN } from "@/words/format";
 import type { Signal } from "./run-shapes";
-import { capital } from "./run-words";
 
 const FEW = 20;
 

@@ -1,6 +1,6 @@
 /** The settings: what each means, how it is written, and how its slider moves. Pure. */
 import type { Schemas } from "@/api/client";
-import { count, duration, money, plural } from "@/words/format";
+import { count, duration, money, plural, withoutMarks } from "@/words/format";
 import { evenScale, growingScale, type Scale } from "./scale";
 
 export type Settings = Schemas["Settings"];
@@ -115,7 +115,7 @@ export function sentFor(field: Field, text: string | null): number | string | nu
   if (text === null) return null;
   const typed = text.trim();
   if (field.isMoney) return typed.replace(/^\$\s*/, ""); // money stays text, so that no cent is lost
-  const digits = /^\d{1,3}([ ,_]\d{3})+$/.test(typed) ? typed.replace(/[ ,_]/g, "") : typed;
+  const digits = withoutMarks(typed);
   return /^[+-]?\d+(\.\d+)?$/.test(digits) ? Number(digits) : typed;
 }
 

@@ -60,7 +60,7 @@ async function saved(name: SettingName, typed: Typed): Promise<Settings> {
   const field = GROUPS.flatMap((group) => group.fields).find((one) => one.name === name);
   const value = field === undefined ? typed : sentFor(field, typed);
   // Only what was changed is sent, and it may be wrong: the server is the one to say so.
-  const body = { [name]: value } as unknown as Schemas["SettingsChange"];
+  const body = { [name]: value } as Schemas["SettingsChange"];
   // Kept alive: a page that is closed in this moment still saves.
   return given(api.PUT("/api/settings/agent-config", { body, keepalive: true }));
 }

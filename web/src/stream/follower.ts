@@ -1,8 +1,9 @@
 /** Follows one run, and never loses or repeats a word: it knows the last id, and comes back with it. */
-import { keyHeaders } from "@/api/key";
-import { asProblem, type Problem, problemOf } from "@/api/problem";
+import { asProblem, type Problem } from "@/api/problem";
 import { chunkOf } from "./chunks";
+import { opened } from "./opened";
 import { NOTHING_YET, type RunState, told } from "./run-state";
+import { slept } from "./slept";
 import { eventsOf } from "./sse";
 
 const FIRST_WAIT_MS = 250;
@@ -103,18 +104,10 @@ export class Follower {
 
   /** Read one connection to its end. */
   async #connect(signal: AbortSignal): Promise<void> {
-    const headers: Record<string, string> = { ...keyHeaders(), Accept: "text/event-stream" };
-    if (this.#lastId !== null) headers["Last-Event-ID"] = this.#lastId;
-    const response = await fetch(`/api/runs/${encodeURIComponent(this.runId)}/stream`, {
-      headers,
-      signal,
-      cache: "no-store",
-    });
-    if (!response.ok || response.body === null) {
-      throw problemOf(response.status, await response.json().catch(() => null));
-    }
+    const address = `/api/runs/${encodeURIComponent(this.runId)}/stream`;
+    const stream = await opened(address, this.#lastId, signal);
     this.#set({ link: "live", problem: null });
-    for await (const events of eventsOf(response.body)) {
+    for await (const events of eventsOf(stream)) {
       if (signal.aborted) return;
       let { state } = this.#following;
       for (const event of events) {
@@ -142,15 +135,4 @@ export class Follower {
 function soon(work: () => void): void {
   if (document.visibilityState === "hidden") window.setTimeout(work, 50);
   else window.requestAnimationFrame(work);
-}
-
-function slept(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = window.setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      window.clearTimeout(timer);
-      resolve();
-    });
-    window.addEventListener("online", () => resolve(), { once: true, signal });
-  });
 }

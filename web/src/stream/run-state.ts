@@ -1,5 +1,6 @@
 /** A run as its stream tells it: what was said and done, in order, and what it used. Pure. */
 import type { Amounts, BudgetGiven, Chunk, Ending, Meter, Signal, SystemMessage } from "./chunks";
+import { type Statuses, statusesOf } from "./statuses";
 
 /** The run itself; everything else is one of its sub-agents: "run/reader-1". */
 export const ROOT = "run";
@@ -35,7 +36,7 @@ export type RunState = {
   budget: BudgetGiven | null;
   tree: string | null;
   /** The last known status of each node of the tree, by index. */
-  statuses: Readonly<Record<number, string>>;
+  statuses: Statuses;
   running: { path: readonly number[]; names: readonly string[] } | null;
   /** When it was started, paused and gone on with, in seconds: its clock runs in between. */
   clock: { ranS: number; sinceS: number | null };
@@ -108,7 +109,7 @@ export function told(state: RunState, chunk: Chunk): RunState {
       return { ...state, tree: chunk.tree };
     case "trace":
       return (chunk.scope ?? ROOT) === ROOT
-        ? { ...state, statuses: stepped(state.statuses, chunk.steps) }
+        ? { ...state, statuses: { ...state.statuses, ...statusesOf(chunk.steps) } }
         : state;
     case "running":
       return { ...state, running: { path: chunk.path, names: chunk.names } };
@@ -210,15 +211,6 @@ function granted(budget: BudgetGiven, added: Amounts): BudgetGiven {
     if (before !== undefined) limits[name] = Number(before) + Number(more);
   }
   return { ...budget, limits };
-}
-
-function stepped(statuses: RunState["statuses"], steps: readonly string[]): RunState["statuses"] {
-  const after = { ...statuses };
-  for (const step of steps) {
-    const [index, status] = step.split(" ", 2);
-    if (index !== undefined && status !== undefined) after[Number(index)] = status;
-  }
-  return after;
 }
 
 function stopped(clock: RunState["clock"], atS: number): RunState["clock"] {

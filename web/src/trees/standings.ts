@@ -1,7 +1,7 @@
 /** How nodes of a tree stand in a run, in words, signs and colours. Pure.
  *
  * That a branch fails is how a tree chooses: the next one is tried. Only work that failed is shown as trouble. */
-import type { Statuses } from "./traces";
+import type { Statuses } from "@/stream/statuses";
 import type { TreeNode } from "./tree-shapes";
 
 export type Sign = "running" | "success" | "failure" | "trouble" | "halted" | "none";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { byTurn, lastSeq, statusesOf, tracesIn } from "./traces";
+import { statusesOf } from "@/stream/statuses";
+import { byTurn, lastSeq, tracesIn } from "./traces";
 
 const traced = (turn: number, steps: string[], more: object = {}) => ({
   seq: 12,

@@ -1,7 +1,6 @@
 /** What the nodes of a run's tree did, turn by turn, from the facts of its record. Pure. */
 import { ROOT } from "@/stream/run-state";
-
-export type Statuses = Readonly<Record<number, string>>;
+import { type Statuses, statusesOf } from "@/stream/statuses";
 
 /** One note of the record. Turns are counted from 0 there. */
 export type Trace = { turn: number; steps: readonly string[]; dropped: number; errors: readonly string[] };
@@ -47,16 +46,6 @@ export function byTurn(traces: readonly Trace[]): TracedTurn[] {
     });
   }
   return [...turns.values()].sort((one, other) => one.turn - other.turn);
-}
-
-/** "12 success" and so on: how each node stood at last. */
-export function statusesOf(steps: readonly string[]): Statuses {
-  const found: Record<number, string> = {};
-  for (const step of steps) {
-    const [index, status] = step.split(" ", 2);
-    if (index !== undefined && /^\d+$/.test(index) && status) found[Number(index)] = status;
-  }
-  return found;
 }
 
 function texts(value: unknown): string[] {

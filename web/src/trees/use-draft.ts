@@ -1,7 +1,7 @@
 import { useState } from "react";
+import { useSettled } from "@/ui/use-settled";
 import { useTreeCheck } from "./tree-queries";
 import type { TreeBound, TreeNode, TreeProblem, TreeShown } from "./tree-shapes";
-import { useSettled } from "./use-settled";
 
 const SETTLED_MS = 400;
 const NO_PROBLEMS: readonly TreeProblem[] = [];

@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
+import type { Statuses } from "@/stream/statuses";
 import { type Folded, foldedToDone, foldedToFit, shownTo, toggled } from "./folding";
-import type { Statuses } from "./traces";
 import type { TreeNode } from "./tree-shapes";
 
 export type Folds = {

@@ -1,5 +1,5 @@
 import { useCallback } from "react";
-import type { Statuses } from "./traces";
+import type { Statuses } from "@/stream/statuses";
 import type { TreeNode } from "./tree-shapes";
 import { type Folds, useFolds } from "./use-folds";
 import { usePlace } from "./use-place";

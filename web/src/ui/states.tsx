@@ -2,6 +2,7 @@
 import { CircleAlert, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
 import { asProblem } from "@/api/problem";
+import { closed } from "@/words/format";
 import { Button } from "./button";
 import { cx } from "./cx";
 
@@ -40,9 +41,9 @@ export function ProblemNotice(props: {
     >
       <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-stop" />
       <div className="min-w-0 flex-1 break-words">
-        <p className="font-medium text-stop">{sentence(detail.what)}</p>
+        <p className="font-medium text-stop">{closed(detail.what)}</p>
         {detail.allowed && <p className="text-ink-soft">Allowed: {detail.allowed}.</p>}
-        {detail.to_do && <p className="text-ink-soft">{sentence(detail.to_do)}</p>}
+        {detail.to_do && <p className="text-ink-soft">{closed(detail.to_do)}</p>}
       </div>
       {props.onRetry && (
         <Button size="small" onClick={props.onRetry}>
@@ -51,8 +52,4 @@ export function ProblemNotice(props: {
       )}
     </div>
   );
-}
-
-function sentence(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

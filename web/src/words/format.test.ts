@@ -1,5 +1,15 @@
 import { expect, it } from "vitest";
-import { ago, duration, money, moneyAtMost, plural, shortCount } from "./format";
+import {
+  ago,
+  capital,
+  closed,
+  duration,
+  money,
+  moneyAtMost,
+  plural,
+  shortCount,
+  withoutMarks,
+} from "./format";
 
 it.each([
   [null, "unknown"],
@@ -44,4 +54,25 @@ it("says how long ago something was, and when, if that is long", () => {
   expect(ago("2026-03-10T11:55:00Z", now)).toBe("5 minutes ago");
   expect(ago("2026-03-09T11:00:00Z", now)).toBe("yesterday");
   expect(ago("2026-01-09T12:00:00Z", now)).toBe("Jan 9, 2026");
+});
+
+it.each([
+  ["It has ended", "It has ended."],
+  ["Is it running?", "Is it running?"],
+  ["Wait …", "Wait …"],
+])("closes %j as %j", (text, words) => {
+  expect(closed(text)).toBe(words);
+});
+
+it("begins with a capital, if there is anything to begin", () => {
+  expect([capital("no progress"), capital("")]).toEqual(["No progress", ""]);
+});
+
+it.each([
+  ["50,000", "50000"],
+  ["2 000 000", "2000000"],
+  ["1,5", "1,5"],
+  ["0.50", "0.50"],
+])("reads the number typed as %j as %j", (typed, plain) => {
+  expect(withoutMarks(typed)).toBe(plain);
 });

@@ -27,8 +27,18 @@ export function money(value: string | number | null | undefined): string {
 export function moneyAtMost(dollars: string): string {
   const amount = Number(dollars);
   if (!Number.isFinite(amount)) return UNKNOWN;
+  return `$${centsUp(amount)}`;
+}
+
+/** Up to whole cents: 0.4201 is 0.43. */
+export function centsUp(dollars: number): string {
   // A little less first: 0.42 * 100 is a little more than 42, which is not what was meant.
-  return `$${(Math.ceil(amount * 100 - 1e-6) / 100).toFixed(2)}`;
+  return (Math.ceil(dollars * 100 - 1e-6) / 100).toFixed(2);
+}
+
+/** What was typed, without the marks between thousands: "50,000" is "50000". Anything else stays as it is. */
+export function withoutMarks(typed: string): string {
+  return /^\d{1,3}([ ,_]\d{3})+$/.test(typed) ? typed.replace(/[ ,_]/g, "") : typed;
 }
 
 /** 4.2 s, 38 s, 3 min 20 s, 2 h 5 min. */
@@ -62,6 +72,15 @@ export function ago(iso: string, now: number = Date.now()): string {
 
 export function moment(iso: string): string {
   return exact.format(new Date(iso));
+}
+
+/** A text of somebody else's, closed with a full stop where it has no end of its own. */
+export function closed(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+export function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
 /** "1 turn", "3 turns". */

@@ -2,6 +2,7 @@
 import type { Schemas } from "@/api/client";
 import type { Ending, Outcome } from "@/stream/chunks";
 import type { RunState } from "@/stream/run-state";
+import { capital, closed } from "@/words/format";
 
 export type Ended = Pick<Ending, "outcome" | "warnings"> & Partial<Ending>;
 
@@ -28,9 +29,7 @@ export function endedOf(exchange: Schemas["Exchange"], state: RunState | null): 
   return exchange.phase === "ENDED" ? endedInWords(exchange.ending ?? "completed") : null;
 }
 
-/** A name for how it ended that a screen reader can say. */
+/** Words of a record as a sentence: with a capital and a full stop. */
 export function sentence(text: string): string {
-  if (text === "") return "";
-  const first = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…]$/.test(first) ? first : `${first}.`;
+  return text === "" ? "" : closed(capital(text));
 }

@@ -6,9 +6,9 @@ import type { Tone } from "@/ui/badge";
 import { Button } from "@/ui/button";
 import { cx } from "@/ui/cx";
 import { endingOf } from "@/words/endings";
+import { MORE_TURNS } from "@/words/offers";
 import { type Ended, sentence } from "./ended";
 import { AnswerField, ContinueOrEnd, PickUp } from "./going-on";
-import { MORE_TURNS } from "./offer";
 
 const LOOKS: Record<Tone, { box: string; icon: string }> = {
   neutral: { box: "border-line bg-panel", icon: "text-ink-soft" },

@@ -1,17 +1,7 @@
 /** What a person can do with a run from within the chat. Whatever came of it, the run is looked at again. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { api, given, type Schemas } from "@/api/client";
-import { followerOf } from "@/stream/use-run";
-
-function useLookAgain(runId: string): () => void {
-  const queries = useQueryClient();
-  return () => {
-    followerOf(runId).again();
-    for (const queryKey of [["reviews"], ["run", runId], ["runs"], ["conversation"]]) {
-      void queries.invalidateQueries({ queryKey });
-    }
-  };
-}
+import { useLookAgain } from "@/stream/run-actions";
 
 /** Go on: with a grant if it waits for one, without if nobody works on it any more. */
 export function useContinue(runId: string) {
@@ -24,7 +14,7 @@ export function useContinue(runId: string) {
           body: grant === null ? {} : { grant },
         }),
       ),
-    onSuccess: lookAgain,
+    onSuccess: () => void lookAgain(),
   });
 }
 
@@ -33,7 +23,7 @@ export function useAnswer(runId: string) {
   return useMutation({
     mutationFn: (answer: string) =>
       given(api.POST("/api/runs/{run_id}/answer", { params: { path: { run_id: runId } }, body: { answer } })),
-    onSuccess: lookAgain,
+    onSuccess: () => void lookAgain(),
   });
 }
 
@@ -48,6 +38,6 @@ export function useEndHere(runId: string) {
           body: { decision: "rejected", why: "ended in the chat" },
         }),
       ),
-    onSuccess: lookAgain,
+    onSuccess: () => void lookAgain(),
   });
 }

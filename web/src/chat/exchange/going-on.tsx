@@ -4,6 +4,7 @@ import { type FormEvent, type KeyboardEvent, useId, useState } from "react";
 import { NOTHING_YET, type RunState } from "@/stream/run-state";
 import { Button } from "@/ui/button";
 import { ProblemNotice } from "@/ui/states";
+import { MOST_CHARS_SAID } from "@/words/offers";
 import { useAnswer, useContinue, useEndHere } from "./exchange-queries";
 import { offerOf } from "./offer";
 
@@ -65,7 +66,7 @@ export function AnswerField({ runId }: { runId: string }) {
       <textarea
         id={id}
         rows={2}
-        maxLength={20_000}
+        maxLength={MOST_CHARS_SAID}
         value={text}
         readOnly={isUnderWay}
         placeholder="Your answer"

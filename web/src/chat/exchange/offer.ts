@@ -3,10 +3,9 @@ import type { Schemas } from "@/api/client";
 import type { Meter } from "@/stream/chunks";
 import type { RunState } from "@/stream/run-state";
 import { duration, money, plural, shortCount } from "@/words/format";
+import { MORE_TURNS } from "@/words/offers";
 
 export type Offer = { label: string; grant: Schemas["GrantGiven"] };
-
-export const MORE_TURNS = 10;
 
 const USUAL: Record<Meter, number> = {
   turns: MORE_TURNS,
