@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from coding_examples import CODING
+
 from endstop.events.facts import (
     EscalationReached,
     HintGiven,
@@ -308,6 +310,7 @@ EXAMPLES: dict[str, Payload] = {
         turn=2, capability="run_tests", reason="to see what fails", workaround="ask the user"
     ),
     "fallback.chosen": FallbackChosen(turn=2, action="force_response", why="no signal for 3 turns"),
+    **CODING,
 }
 """The first words of a name are the type; what comes after a space or a comma tells variants apart."""
 

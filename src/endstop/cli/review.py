@@ -163,11 +163,11 @@ def _decide(run: str, wanted: Wanted, *, resumes: bool, is_json: bool) -> None:
         from endstop.cli.resume import resume_shown
         from endstop.events.index import decision_word
         from endstop.events.reviewing import decided_by
-        from endstop.kernel.review import Rejected
+        from endstop.kernel.review import RunPhase
 
         stored = await find_run(app.store, run)
         counts = await app.runner.decide(stored.run_id, _decision(wanted, by=app.config.user))
-        is_over = isinstance(counts, Rejected)
+        is_over = (await app.store.run(stored.run_id)).phase is RunPhase.ENDED
         following = f"endstop {'explain' if is_over else 'resume'} {stored.run_id}"
         if output.is_json:
             told = {"run": stored.run_id, "decided": decision_word(counts), "by": decided_by(counts)}

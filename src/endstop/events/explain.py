@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
+from endstop.events.coding import CODING_FACTS
+from endstop.events.coding_standing import SessionView
+from endstop.events.coding_view import session_view, short_commit
+from endstop.events.coding_words import tried
 from endstop.events.facts import Fact
 from endstop.events.summary import Summary, summarise
-from endstop.kernel.finding import Evidence, Finding
+from endstop.kernel.finding import Evidence, Finding, Pattern
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind, Meter, shown
 from endstop.kernel.outcome import (
     TRUNCATED_NOTE,
@@ -48,7 +52,8 @@ class Explanation:
 
 def explain(facts: Iterable[Fact]) -> Explanation:
     """Why the run of this record stopped, or how it stands while it has not."""
-    summary = summarise(facts)
+    record = tuple(facts)
+    summary = summarise(record)
     spent = tuple(_used(meter, summary) for meter in summary.meters) or (str(summary.usage),)
     if summary.ending is None:
         return Explanation(
@@ -59,16 +64,22 @@ def explain(facts: Iterable[Fact]) -> Explanation:
             evidence=_evidence_of(summary.findings[-1].finding) if summary.findings else (),
             spent=spent,
         )
-    reason = summary.ending.reason if isinstance(summary.ending, Forced | Stopped) else None
-    finding = reason.finding if reason is not None else None
+    session = session_view(record) if any(map(_is_of_coding, record)) else None
     return Explanation(
         headline=_headline(summary.ending, summary),
         why=_why(summary.ending, summary),
-        evidence=_evidence_of(finding) if finding else (),
+        evidence=_evidence(summary.ending, session),
         spent=spent,
-        kept=_kept(summary.ending),
-        to_do=_to_do(summary.ending),
+        kept=_kept(summary.ending) if session is None else _kept_of(session, summary.ending),
+        to_do=_to_do(summary.ending) if session is None else _to_do_after(session, summary.ending),
     )
+
+
+def _is_of_coding(fact: Fact) -> bool:
+    return isinstance(fact.payload, _CODING)
+
+
+_CODING = tuple(CODING_FACTS.values())
 
 
 def _headline(ending: Ending, summary: Summary) -> str:
@@ -125,6 +136,17 @@ def _why(ending: Ending, summary: Summary) -> str:
             assert_never(ending)
 
 
+def _evidence(ending: Ending, session: SessionView | None) -> tuple[str, ...]:
+    """What the ending rests on: the finding that led to it, and what was tried."""
+    attempts = () if session is None else tried(session)
+    if not attempts and isinstance(ending, Abandoned):
+        attempts = ending.tried
+    finding = ending.reason.finding if isinstance(ending, Forced | Stopped) else None
+    if finding is None or (finding.pattern is Pattern.NOT_CONVERGING and attempts):
+        return attempts  # the table of rounds says what that finding says, and more
+    return (*_evidence_of(finding), *attempts)
+
+
 def _evidence_of(finding: Finding) -> tuple[str, ...]:
     return tuple(evidence_line(one) for one in finding.evidence)
 
@@ -154,6 +176,12 @@ def _kept(ending: Ending) -> str:
             return "Kept: the record of every turn."
 
 
+def _kept_of(session: SessionView, ending: Ending) -> str:
+    if session.saved_at is None:
+        return _kept(ending)
+    return f"Kept: commit {short_commit(session.saved_at)} on {session.branch}, and the record of every turn."
+
+
 def _own(answer: str) -> str:
     """An answer without what was added to it."""
     return "" if answer == UNABLE_ANSWER else answer.removesuffix(f"\n\n{TRUNCATED_NOTE}")
@@ -168,8 +196,18 @@ def _to_do(ending: Ending) -> str:
                 return "What to do: give it more budget if it was getting somewhere, or ask for less."
             return ""
         case Abandoned(suggestion=suggestion, next_steps=steps):
-            return "\n".join(line for line in (suggestion, *(f"Next: {step}" for step in steps)) if line)
+            return _advice(suggestion, steps)
         case Failed():
             return "What to do: mend the cause named above, then run it again."
         case _:
             return ""
+
+
+def _to_do_after(session: SessionView, ending: Ending) -> str:
+    """What the session itself advises; what its ending does where it says nothing."""
+    end = session.conclusion
+    return (end and _advice(end.suggestion, end.next_steps)) or _to_do(ending)
+
+
+def _advice(suggestion: str, steps: tuple[str, ...]) -> str:
+    return "\n".join(line for line in (suggestion, *(f"Next: {step}" for step in steps)) if line)

@@ -14,6 +14,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from endstop.events import coding
 from endstop.events.steered import (
     CapabilityMissing,
     FallbackChosen,
@@ -204,6 +205,7 @@ Note: TypeAlias = (
     | PromptSet
     | CapabilityMissing
     | FallbackChosen
+    | coding.CodingNote
 )
 Payload: TypeAlias = RunStarted | seen.Observation | Derivation | Note
 
@@ -225,6 +227,7 @@ NOTES = (
     PromptSet,
     CapabilityMissing,
     FallbackChosen,
+    *coding.CODING_FACTS.values(),
 )
 OBSERVATIONS: tuple[type[seen.Observation], ...] = (
     seen.ScopeOpened,
@@ -308,6 +311,7 @@ PAYLOAD_OF_TYPE = MappingProxyType(
         "model.prompted": PromptSet,
         "capability.missing": CapabilityMissing,
         "fallback.chosen": FallbackChosen,
+        **coding.CODING_FACTS,
     }
 )
 """Every type of fact there is. Names never change; new ones may be added."""
@@ -337,7 +341,18 @@ _SEVERITY_OF_PAYLOAD: dict[type, Severity] = {
 }
 """Where the class alone tells the severity, and it is not the usual one."""
 
-_JUDGED_BY_CONTENT = frozenset({seen.ToolFinished, seen.RunEnded, seen.ScopeEnded})
+_JUDGED_BY_CONTENT = frozenset(
+    {
+        seen.ToolFinished,
+        seen.RunEnded,
+        seen.ScopeEnded,
+        coding.SpecificationGiven,
+        coding.PriceGiven,
+        coding.TestsRun,
+        coding.IssuesFound,
+        coding.SessionConcluded,
+    }
+)
 
 
 @quick
@@ -406,5 +421,24 @@ def severity_of(payload: Payload) -> Severity:
             return Severity.INFO
         case seen.RunEnded() | seen.ScopeEnded():
             return Severity.WARNING
-        case _:
+        case seen.ToolFinished():
             return Severity.INFO
+        case _:
+            return Severity.WARNING if _is_setback(payload) else Severity.INFO
+
+
+def _is_setback(payload: Payload) -> bool:
+    """Whether a coding session is further from its end than it hoped to be."""
+    match payload:
+        case (
+            coding.SpecificationGiven(lacking=(_, *_))
+            | coding.PriceGiven(verdict=coding.PriceVerdict.REJECTED)
+            | coding.TestsRun(are_green=False)
+        ):
+            return True
+        case coding.IssuesFound(issues=issues):
+            return any(issue.gravity is coding.Gravity.CRITICAL for issue in issues)
+        case coding.SessionConcluded(kind=kind):
+            return kind != "succeeded"
+        case _:
+            return False

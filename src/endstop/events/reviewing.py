@@ -52,10 +52,16 @@ def review_history(facts: Iterable[Fact]) -> ReviewHistory:
 
 def open_review(facts: Iterable[Fact]) -> Review | None:
     """The review that nobody has decided yet, if there is one."""
-    waiting: Review | None = None
+    waiting = open_request(facts)
+    return None if waiting is None else waiting.review
+
+
+def open_request(facts: Iterable[Fact]) -> ReviewRequested | None:
+    """The same, with the part of the run that it is about."""
+    waiting: ReviewRequested | None = None
     for fact in facts:
         if isinstance(fact.payload, ReviewRequested):
-            waiting = fact.payload.review
+            waiting = fact.payload
         elif isinstance(fact.payload, ReviewDecided):
             waiting = None
     return waiting
@@ -116,10 +122,11 @@ def carry_out(
 
 def withdraw_review(recorder: Recorder, *, by: str, time: float) -> None:
     """Close the review that waits, if one does: the run was cancelled, and nobody is asked any more."""
-    review = open_review(recorder.facts)
-    if review is not None:
+    waiting = open_request(recorder.facts)
+    if waiting is not None:
         rejected = Rejected(by=by, why="The run was cancelled.")
-        recorder.note(ReviewDecided(review_id=review.id, decision=rejected, by=by), time=time)
+        decided = ReviewDecided(scope=waiting.scope, review_id=waiting.review.id, decision=rejected, by=by)
+        recorder.note(decided, time=time)
 
 
 def decided_by(decision: ReviewDecision) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from endstop.events.coding_words import told_of_coding
 from endstop.events.facts import (
     EscalationReached,
     Fact,
@@ -111,7 +112,7 @@ def _told(fact: Fact) -> tuple[str, str]:
         case ReviewDecided(by=by, decision=decision):
             return f"Review decided by {by}", type(decision).__name__
         case _:
-            return _told_of_steering(fact.payload) or _told_observation(fact)
+            return _told_of_steering(fact.payload) or told_of_coding(fact.payload) or _told_observation(fact)
 
 
 def _told_of_steering(payload: Payload) -> tuple[str, str] | None:

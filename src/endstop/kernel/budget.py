@@ -51,7 +51,8 @@ class Budget:
     warn_at: Mapping[LimitKind, float | None] = field(default_factory=dict[LimitKind, float | None])
     """Warning thresholds as fractions, None for none. Defaults: turns 0.70, tokens 0.80, context 0.70."""
     finish_reserve: float = DEFAULT_FINISH_RESERVE
-    """The part of tokens, cost and time that is held back so that a closing turn is always paid for."""
+    """The part of tokens, cost and time that is held back, with one model call, so that a closing turn is
+    always paid for. Zero holds nothing back: for runs whose parts close by themselves."""
     grant_cap: float = DEFAULT_GRANT_CAP
     """All grants together may add at most this many times a limit's first maximum."""
     unknown_price: UnknownPrice = UnknownPrice.REFUSE
@@ -201,8 +202,10 @@ def _budget_of(given: dict[str, Any]) -> Budget:
 
 def _finish(kind: LimitKind, maximum: Number, part: float) -> Number:
     match kind:
-        case LimitKind.TURNS | LimitKind.MODEL_CALLS:
+        case LimitKind.TURNS:
             return 1
+        case LimitKind.MODEL_CALLS:
+            return 1 if part else 0
         case LimitKind.TOKENS:
             return int(float(maximum) * part)
         case LimitKind.COST_USD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from endstop.errors import InvalidValueError
 from endstop.kernel.agent import AgentConfig
@@ -19,6 +19,8 @@ from endstop.loop.toolbox import Toolbox
 from endstop.ports import Model, Tool
 
 if TYPE_CHECKING:
+    from endstop.kernel.outcome import Ending, StopReason
+    from endstop.loop.conducting import Stage
     from endstop.loop.turns import Turns
 
 DEFAULT_MAX_OUTPUT_TOKENS = 4_096
@@ -34,6 +36,18 @@ Reviewer = Callable[[Review], Awaitable[ReviewDecision]]
 Steering: TypeAlias = "Callable[[Turns], Awaitable[None]]"
 """Takes turns in its own way, in place of the tool loop, and returns when it has nothing more to do. If the
 agent is not done by then, and the governor has nothing against it, it is called again."""
+
+
+class Conducting(Protocol):
+    """Takes a run through several parts, each an agent of its own, in place of the tool loop."""
+
+    async def conduct(self, stage: Stage) -> Ending:
+        """From the beginning, each time: after a crash or a pause, too. The stage remembers what was done."""
+        ...
+
+    async def conclude(self, stage: Stage, reason: StopReason) -> Ending:
+        """Save the work of a run that has to stop, and say how it ends."""
+        ...
 
 
 class OnLimit(StrEnum):
@@ -89,6 +103,8 @@ class Agent:
     """It has the tool ``await_user``, and must use it before a hard limit (D7)."""
     steering: Steering | None = None
     """What drives it, where that is not the tool loop: a tree."""
+    conducting: Conducting | None = None
+    """What takes it through its parts, where it has several: a pipeline."""
     retries: Retries = Retries()
     max_output_tokens: int = DEFAULT_MAX_OUTPUT_TOKENS
     stall_s: float = 60.0
@@ -127,6 +143,7 @@ class Agent:
             "escalation": self.escalation is not None,
             "awaits_user": self.awaits_user,
             "steering": self.steering is not None,
+            "conducting": self.conducting is not None,
         }
         return tuple(name for name, is_there in parts.items() if is_there)
 

@@ -7,8 +7,9 @@ cancellation ends the run with one ending; a review or a question to the user pa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
+from typing import Any
 
 from endstop.errors import EndstopError, RunStateError, StoreError, cause
 from endstop.events.facts import UserAwaited
@@ -16,11 +17,12 @@ from endstop.events.reviewing import is_reviewable
 from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import CallStatus, RunPaused, ScopeOpened, UserSaid
-from endstop.kernel.outcome import AwaitingUser, Ending, Failed, Outcome, StopReason, StopRule
+from endstop.kernel.outcome import AwaitingUser, Completed, Ending, Failed, Outcome, StopReason, StopRule
 from endstop.kernel.verdict import Stop, Verdict
 from endstop.loop.agent import Agent, OnLimit
 from endstop.loop.asking import Reply
 from endstop.loop.bounded import Ended, Overseer
+from endstop.loop.conducting import Halted, Interlude, Stage
 from endstop.loop.escalating import Escalating
 from endstop.loop.journal import Journal
 from endstop.loop.reviews import Reviews
@@ -42,22 +44,25 @@ class Driver:
         agent: Agent,
         *,
         scope: str = ROOT,
-        overseer: Overseer | None = None,
         before: Iterable[Message] = (),
+        may_pause: bool = True,
     ) -> None:
-        """``before`` is what was said before the run began: the conversation it belongs to."""
+        """``before`` is what was said before the run began: the conversation it belongs to. ``may_pause``: it
+        may have the run wait for a person."""
         self.journal = journal
         self.agent = agent
         self._scope = scope
-        self._overseer = Overseer() if overseer is None else overseer
+        self._may_pause = may_pause
+        self._overseer = Overseer()
         self._turns = Turns(
             journal, agent, self._overseer, scope=scope, before=before, run_child=self.run_child
         )
-        self._reviews = Reviews(journal, agent, self._overseer)
+        self._reviews = Reviews(journal, agent, self._overseer, scope)
         self._escalating = Escalating(journal, agent.escalation, scope)
         self._gave_way_s = 0.0
         self._children = 0
         self._under_way: set[Driver] = set()
+        self._stage = None if agent.conducting is None else Stage(self)
 
     @property
     def is_to_leave(self) -> bool:
@@ -67,6 +72,9 @@ class Driver:
     @is_to_leave.setter
     def is_to_leave(self, leaves: bool) -> None:
         self._turns.is_to_leave = leaves
+        if self.agent.conducting is not None:
+            for part in self._under_way:
+                part.is_to_leave = leaves
 
     @property
     def result(self) -> object:
@@ -109,9 +117,30 @@ class Driver:
                 continue
             if self.is_to_leave:
                 return None
+            if self._stage is not None:
+                return await self._conducted(self._stage)
             outcome = await (self._turn(verdict) if self.agent.steering is None else self._steered())
             if outcome is not None:
                 return outcome
+
+    async def _conducted(self, stage: Stage) -> Outcome | None:
+        """Have the run taken through its parts."""
+        conducting = self.agent.conducting
+        assert conducting is not None, "it is conducted"
+        try:
+            ending = await conducting.conduct(stage)
+        except Halted as halted:
+            return await self._concluded(stage, halted.reason)
+        except Interlude as interlude:
+            return interlude.outcome
+        if isinstance(ending, Completed):
+            self._turns.finished(ending.answer, caveat=" ".join(ending.warnings))
+        return self.journal.end_with(ending)
+
+    async def _concluded(self, stage: Stage, reason: StopReason) -> Outcome:
+        conducting = self.agent.conducting
+        assert conducting is not None, "it is conducted"
+        return self.journal.end_with(await conducting.conclude(stage, reason))
 
     async def _give_way(self) -> None:
         """Let others have their turn, at times: with a model that answers at once nothing is waited for."""
@@ -166,11 +195,13 @@ class Driver:
 
     async def _stop(self, reason: StopReason) -> Outcome | None:
         """What a stop leads to: an ending, a pause, or, reviewed and approved at once, nothing (None)."""
+        if self._stage is not None:
+            return await self._concluded(self._stage, reason)
         is_hard_limit = self._escalating.is_reached and reason.rule is StopRule.TURNS
         if is_hard_limit and self.agent.awaits_user:
-            return self._await_user_at_limit()
+            return self._await_user_at_limit(reason)
         wants_review = reason.asks or is_hard_limit or self.agent.on_limit is OnLimit.REVIEW
-        if self._scope == ROOT and wants_review and is_reviewable(reason):
+        if self._may_pause and wants_review and is_reviewable(reason):
             why = self._escalating.why() if is_hard_limit else reason.message
             outcome, feedback = await self._reviews.ask(why)
             for text in feedback:
@@ -178,10 +209,12 @@ class Driver:
             return outcome
         return self.journal.end(reason, scope=self._scope)
 
-    def _await_user_at_limit(self) -> Outcome:
+    def _await_user_at_limit(self, reason: StopReason) -> Outcome:
         """A hard limit is a valid ending for an agent that has told the user where it stands (D7)."""
         awaited = [
-            fact.payload for fact in self.journal.recorder.facts if isinstance(fact.payload, UserAwaited)
+            fact.payload
+            for fact in self.journal.recorder.facts
+            if isinstance(fact.payload, UserAwaited) and fact.payload.scope == self._scope
         ]
         if not awaited:
             limit = self._escalating.limit_error
@@ -189,6 +222,8 @@ class Driver:
                 "await_user_missing",
                 f"{limit}; the agent never told the user where it stands, with await_user, before that.",
             )
+        if self._scope != ROOT:
+            return self.journal.end(reason, scope=self._scope)  # what was said goes on to the next part
         self._pause("The agent has reached its limit and waits for the user.")
         return AwaitingUser(question=awaited[-1].question)
 
@@ -231,22 +266,35 @@ class Driver:
             ScopeOpened(at_s=self.journal.now_s, scope=scope, parent=self._scope, budget=carved)
         )
         self.journal.enter(UserSaid(at_s=self.journal.now_s, scope=scope, text=question))
-        child = Driver(
-            self.journal,
-            replace(agent, on_limit=OnLimit.FINISH, escalation=None, awaits_user=False),
-            scope=scope,
-        )
-        self._under_way.add(child)
+        plain = replace(agent, on_limit=OnLimit.FINISH, escalation=None, awaits_user=False)
         try:
-            outcome = await child.drive()
+            outcome = await self._drive_below(Driver(self.journal, plain, scope=scope, may_pause=False))
         finally:
-            self._under_way.discard(child)
             if self.journal.is_open(scope):
                 above_ended = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
                 self.journal.end(above_ended, scope=scope)
         if outcome is None:
             raise RunStateError(f"The sub-agent {scope!r} was left open")
         return outcome
+
+    async def run_part(self, agent: Agent, scope: str) -> Outcome | None:
+        """Drive a part of the run, in a scope that is open, to its outcome; None if it is left open. It may
+        have the run wait for a person, and whoever resumes the run goes on with it where it stood."""
+        part = Driver(self.journal, agent, scope=scope)
+        part.is_to_leave = self.is_to_leave
+        return await self._drive_below(part)
+
+    async def work(self, make: Callable[[], Coroutine[Any, Any, None]], *, seconds: float) -> Ended:
+        """Do something that is not trusted to end, for so long at most, and no longer than the run has."""
+        left = self.journal.seconds_left(self._scope, closing=False)
+        return await self._overseer.run(make(), seconds=seconds if left is None else min(left, seconds))
+
+    async def _drive_below(self, child: Driver) -> Outcome | None:
+        self._under_way.add(child)
+        try:
+            return await child.drive()
+        finally:
+            self._under_way.discard(child)
 
     async def _salvaged(self) -> None:
         """Whoever waits for this run does so no longer: keep what there is, and leave the run open."""
@@ -262,8 +310,9 @@ class Driver:
         """A worker was left behind in a call that would not end: go on from the record, without it."""
         for child in tuple(self._under_way):
             child.cut()
-        above = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
-        for scope in self.journal.recorder.state.ledger.children(self._scope):
-            self.journal.end(above, scope=scope)
+        if self._stage is None:  # parts are gone on with
+            above = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
+            for scope in self.journal.recorder.state.ledger.children(self._scope):
+                self.journal.end(above, scope=scope)
         is_late = reason is Ended.OUT_OF_TIME
         self._turns.salvage(CallStatus.TIMED_OUT if is_late else CallStatus.CANCELLED, _WOULD_NOT_END)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from endstop.errors import RunStateError
 from endstop.events.reviewing import carry_out, request_review, review_history, withdraw_review
-from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import RunPaused, RunResumed
 from endstop.kernel.outcome import Outcome, UnderReview
 from endstop.kernel.review import Approved, NeedsChanges, Rejected, Review, ReviewDecision
@@ -16,22 +14,23 @@ REVIEWER_TIMEOUT_S = 300.0
 
 
 class Reviews:
-    """The reviews of one run."""
+    """The reviews of one run, or of a part of it that may pause the run."""
 
-    def __init__(self, journal: Journal, agent: Agent, overseer: Overseer) -> None:
+    def __init__(self, journal: Journal, agent: Agent, overseer: Overseer, scope: str) -> None:
         self._journal = journal
         self._agent = agent
         self._overseer = overseer
+        self._scope = scope
         self._reviewed_turns: int | None = None
 
     async def ask(self, why: str) -> tuple[Outcome | None, tuple[str, ...]]:
         """Have a stop reviewed. The outcome, or None if the run goes on; and feedback for the agent."""
         journal = self._journal
         history = review_history(journal.recorder.facts)
-        review = request_review(journal.recorder, history, why, time=journal.unix_s)
+        review = request_review(journal.recorder, history, why, time=journal.unix_s, scope=self._scope)
         journal.enter(RunPaused(at_s=journal.now_s, why=review.why))
         await journal.flush()
-        turns = journal.recorder.state.scopes[ROOT].turns_started
+        turns = journal.recorder.state.scopes[self._scope].turns_started
         may_ask_agent = turns != self._reviewed_turns  # else its last decision has changed nothing
         self._reviewed_turns = turns
         decision = history.automatic_decision or (await self._decided(review) if may_ask_agent else None)
@@ -42,17 +41,16 @@ class Reviews:
         if decision is None:
             withdraw_review(journal.recorder, by=cancelled_by or "", time=journal.unix_s)
             return None, ()
-        decision = carry_out(journal.recorder, review, decision, at_s=journal.now_s, time=journal.unix_s)
+        decision = carry_out(
+            journal.recorder, review, decision, at_s=journal.now_s, time=journal.unix_s, scope=self._scope
+        )
         match decision:
             case Approved():
                 return None, ()
             case NeedsChanges(feedback=feedback):
                 return None, (feedback,)
             case Rejected():
-                ending = journal.recorder.state.ending
-                if ending is None:
-                    raise RunStateError("A rejected run has not ended")
-                return ending, ()
+                return journal.recorder.endings[self._scope], ()
 
     async def _decided(self, review: Review) -> ReviewDecision | None:
         """What the reviewer agent decides; None if there is none, or if it fails: then a person decides."""

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from endstop.errors import GrantRefusedError, PriceUnknownError, RunStateError
-from endstop.events.facts import Fact, RunStarted, RunTaken, UserAwaited
+from endstop.events.facts import Fact, ReviewRequested, RunStarted, RunTaken, UserAwaited
 from endstop.events.recorder import Recorder, replay
-from endstop.events.reviewing import open_review
+from endstop.events.reviewing import open_request, open_review
 from endstop.kernel.budget import Grant, UnknownPrice
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind, words
@@ -21,7 +21,7 @@ from endstop.kernel.observation import (
     UserSaid,
 )
 from endstop.kernel.outcome import AwaitingUser, Outcome, StopReason, StopRule, UnderReview
-from endstop.kernel.review import Rejected, Review, ReviewDecision, RunPhase
+from endstop.kernel.review import Rejected, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
 from endstop.ports import ModelUsage, StoredRun
 
@@ -97,6 +97,8 @@ def taken_over(
     if agent is not None:
         _answer_harmless(recorder, agent, at_s=now_s, time=time)
     recorder.close_open(at_s=now_s, time=time)
+    if agent is not None and agent.conducting is not None:
+        return  # its parts are gone on with
     above = StopReason(rule=StopRule.PARENT, message="The process that ran it has died.")
     for child in recorder.state.ledger.children(ROOT):
         recorder.end(above, at_s=now_s, time=time, scope=child)
@@ -139,23 +141,23 @@ def phase_of(recorder: Recorder) -> RunPhase:
     return RunPhase.BUDGET_REVIEW if open_review(recorder.facts) is not None else RunPhase.AWAIT_USER
 
 
-def require_review(recorder: Recorder) -> Review:
-    """The review that waits to be decided."""
-    review = open_review(recorder.facts)
-    if review is None:
+def require_review(recorder: Recorder) -> ReviewRequested:
+    """The review that waits to be decided, and the part of the run it is about."""
+    waiting = open_request(recorder.facts)
+    if waiting is None:
         raise RunStateError(
             f"No review of {recorder.run_id} waits to be decided",
             allowed="runs in BUDGET_REVIEW; this one is " + phase_of(recorder).value,
             to_do="It may have been decided already: `endstop show` tells",
         )
-    return review
+    return waiting
 
 
-def require_sensible(recorder: Recorder, decision: ReviewDecision) -> None:
+def require_sensible(recorder: Recorder, scope: str, decision: ReviewDecision) -> None:
     """A grant of what has no limit, or past the cap, is a slip of the pen, and costs nobody the run."""
     if isinstance(decision, Rejected):
         return
-    limits = recorder.state.ledger.account(ROOT).budget.limits
+    limits = recorder.state.ledger.account(scope).budget.limits
     beside = [kind.value for kind in _GRANTED if _amount(decision.grant, kind) and kind not in limits]
     if beside:
         raise GrantRefusedError(
@@ -163,7 +165,7 @@ def require_sensible(recorder: Recorder, decision: ReviewDecision) -> None:
             allowed=", ".join(kind.value for kind in _GRANTED if kind in limits),
             to_do="Grant more of what its budget limits; the review still waits",
         )
-    recorder.state.ledger.grant(ROOT, decision.grant)  # raises if it is past the cap; entered only later
+    recorder.state.ledger.grant(scope, decision.grant)  # raises if it is past the cap; entered only later
 
 
 def _amount(grant: Grant, kind: LimitKind) -> object:
@@ -196,8 +198,16 @@ def outcome_of(facts: Sequence[Fact]) -> Outcome | None:
 
 def asked_last(facts: Sequence[Fact]) -> str:
     """What the user was asked last, answered or not: at its limit, an agent waits with nothing new to ask."""
-    asked = [fact.payload.question for fact in facts if isinstance(fact.payload, UserAwaited)]
-    return asked[-1] if asked else ""
+    asked = last_awaited(facts)
+    return "" if asked is None else asked.question
+
+
+def last_awaited(facts: Sequence[Fact]) -> UserAwaited | None:
+    """The last time that the user was asked something, and which part of the run did."""
+    for fact in reversed(facts):
+        if isinstance(fact.payload, UserAwaited):
+            return fact.payload
+    return None
 
 
 def last_question(facts: Sequence[Fact]) -> str:

@@ -142,10 +142,14 @@ class Runner:
             await store.ask_cancel(CancelAsked(run_id=run_id, by=by, after_turn=after_turn))
             return False
         recorder = await self._read_again(run_id)
+        agent = self._conducted(recorder)
         journal = self._journal(recorder)
-        taken_over(recorder, str(self._owner), time=journal.unix_s)
+        taken_over(recorder, str(self._owner), time=journal.unix_s, agent=agent)
         withdraw_review(recorder, by=by, time=journal.unix_s)
         journal.enter(CancelRequested(at_s=journal.now_s, by=by))
+        if agent is not None:  # it has work to save before it ends
+            await self._drive(await self._enlisted(self._made(journal, agent, [])))
+            return True
         journal.end(StopReason(rule=StopRule.CANCELLED, message="Cancelled."))
         await journal.flush()
         return True
@@ -154,11 +158,18 @@ class Runner:
         """Decide the review a run waits for. Returns what counts. A grant past the cap is refused."""
         self._require_not_live(run_id)
         recorder = await self._read_again(run_id)
-        review = require_review(recorder)
-        require_sensible(recorder, decision)
+        waiting = require_review(recorder)
+        require_sensible(recorder, waiting.scope, decision)
         journal = self._journal(recorder, is_ours=False)
         journal.enter(RunResumed(at_s=recorder.state.now_s))
-        decided = carry_out(recorder, review, decision, at_s=recorder.state.now_s, time=journal.unix_s)
+        decided = carry_out(
+            recorder,
+            waiting.review,
+            decision,
+            at_s=recorder.state.now_s,
+            time=journal.unix_s,
+            scope=waiting.scope,
+        )
         await journal.flush()
         return decided
 
@@ -302,6 +313,14 @@ class Runner:
         if agent is None and getattr(facts[0].payload, "detectors", None) is not None:
             agent = self._made_anew(facts)
         return reopened(facts, agent)
+
+    def _conducted(self, recorder: Recorder) -> Agent | None:
+        """The agent of a run that is taken through parts, if it can be made anew."""
+        if "conducting" not in recorder.started.own_parts:
+            return None
+        with suppress(EndstopError):
+            return self._agents.get(recorder.run_id) or self._made_anew(recorder.facts)
+        return None
 
     def _require_not_live(self, run_id: str) -> None:
         if run_id in self._live:

@@ -6,9 +6,10 @@ from endstop.errors import RunStateError
 from endstop.events.recorder import Recorder
 from endstop.events.reviewing import carry_out
 from endstop.kernel.budget import Grant
+from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import BudgetGranted, RunResumed, UserSaid
 from endstop.kernel.review import Approved, RunPhase
-from endstop.runner.opening import asked_last, phase_of, require_review, require_sensible
+from endstop.runner.opening import asked_last, last_awaited, phase_of, require_review, require_sensible
 
 
 def wake(recorder: Recorder, grant: Grant | None, answer: str | None, *, time: float) -> None:
@@ -35,8 +36,10 @@ def wake(recorder: Recorder, grant: Grant | None, answer: str | None, *, time: f
 def hand_answer(recorder: Recorder, text: str, *, time: float) -> None:
     """Hand on what the user answered. The time spent waiting for it is not charged."""
     at_s = recorder.state.now_s
+    asked = last_awaited(recorder.facts)
+    scope = ROOT if asked is None else asked.scope
     recorder.observe(RunResumed(at_s=at_s), time=time)
-    recorder.observe(UserSaid(at_s=at_s, text=text), time=time)
+    recorder.observe(UserSaid(at_s=at_s, scope=scope, text=text), time=time)
 
 
 def asks_nothing(run_id: str) -> RunStateError:
@@ -48,14 +51,15 @@ def asks_nothing(run_id: str) -> RunStateError:
 
 
 def _approve(recorder: Recorder, grant: Grant | None, *, time: float) -> None:
-    review = require_review(recorder)
+    waiting = require_review(recorder)
+    review, scope = waiting.review, waiting.scope
     if grant is None:
         raise RunStateError(
             f"The run {recorder.run_id} waits for a review: {review.why}",
             to_do=f"Decide it (`endstop review {recorder.run_id}`), or resume it with a grant",
         )
     decision = Approved(grant=grant)
-    require_sensible(recorder, decision)
+    require_sensible(recorder, scope, decision)
     at_s = recorder.state.now_s
     recorder.observe(RunResumed(at_s=at_s), time=time)
-    carry_out(recorder, review, decision, at_s=at_s, time=time)
+    carry_out(recorder, review, decision, at_s=at_s, time=time, scope=scope)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from endstop.errors import EndstopError, RunStateError, UnknownRunError
 from endstop.events.index import decision_word
-from endstop.kernel.review import Rejected
+from endstop.kernel.review import RunPhase
 from endstop.ports import StoredReview, StoredRun
 from endstop.server.access import Caller, CallerHere
 from endstop.server.context import Context, ContextHere
@@ -118,7 +118,8 @@ async def decide_review(
             to_do="Look at the run: it has gone on, or has ended",
         )
     counts = await context.app.runner.decide(run_id, given.decided(caller.user))
-    why_not = "It was rejected" if isinstance(counts, Rejected) else await _resume(context, run_id)
+    is_over = (await context.app.store.run(run_id)).phase is RunPhase.ENDED
+    why_not = "It was rejected" if is_over else await _resume(context, run_id)
     stored = await context.app.store.run(run_id)
     return Decided(
         decision=decision_word(counts),
