@@ -134,12 +134,14 @@ docs: setup ## write the generated pages anew
 	$(BIN)/python scripts/help_pages.py
 	$(BIN)/python scripts/node_pages.py
 	$(BIN)/python scripts/openapi.py
+	$(BIN)/python scripts/policy_schema.py
 
 docs-check: setup ## the generated pages are as they would be written
 	$(BIN)/python scripts/guarantees.py --check
 	$(BIN)/python scripts/help_pages.py --check
 	$(BIN)/python scripts/node_pages.py --check
 	$(BIN)/python scripts/openapi.py --check
+	$(BIN)/python scripts/policy_schema.py --check
 
 format: setup ## format the code
 	$(BIN)/ruff format .

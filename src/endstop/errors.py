@@ -31,6 +31,7 @@
     │   ├── ToolArgumentsError     the arguments are not what the tool takes
     │   ├── ToolRefusedError       the tool may not do this
     │   └── UnknownToolError       there is no such tool
+    ├── RepositoryError            a git repository cannot be used, or changed, as it is; says what to do
     ├── StoreError                 the database cannot be used as it is; says what to do
     │   ├── RecordTakenError       another process has written to the record: this one must stop
     │   ├── UnknownRunError        there is no such run
@@ -280,6 +281,12 @@ class UnknownToolError(ToolError):
     """There is no tool of that name."""
 
     code = "unknown_tool"
+
+
+class RepositoryError(EndstopError):
+    """A git repository cannot be used as it is, or not be changed in this way."""
+
+    code = "repository"
 
 
 class StoreError(EndstopError):

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 from endstop.app.config import read_config
 from endstop.app.gallery import DEMO, demo_agent
 from endstop.app.playground import is_player, player_agent
+from endstop.coding import CODING
 from endstop.errors import InvalidValueError
 from endstop.events.facts import RunStarted
 from endstop.kernel.agent import DEFAULT_BUDGET, AgentConfig
@@ -37,6 +38,10 @@ def agent_of(started: RunStarted) -> Agent | None:
         from endstop.app.oracle import remade_oracle  # brings Lua along, which few runs need
 
         return remade_oracle(started)
+    if started.agent == CODING:
+        from endstop.app.coding import remade_session
+
+        return remade_session(started)
     if started.own_parts:
         return None
     return Agent(
