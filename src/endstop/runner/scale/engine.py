@@ -1,0 +1,364 @@
+"""The queue of runs, in Procrastinate: the only place that knows of it.
+
+A run is a job with the run's id as its lock: two workers are never given the same one. A run that waits for a
+person is no job at all. Beside the engine's tables there is one of our own, ``endstop_handed``: which runs
+were handed out, and where. By it a run is found, and handed out again, that is under way by its record and
+has no job: whatever was lost between an append and the queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, LiteralString, Self
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.jobs import Status
+
+from endstop.errors import StoreError
+from endstop.store.address import Address, parse_address
+
+TASK = "endstop.run"
+DEFAULT_QUEUE = "runs"
+
+_SCHEMA_LOCK = 0x656E6473_63616C65
+"""The key under which processes wait for each other when they make the tables: "endscale" in ASCII."""
+
+_IS_THERE: LiteralString = "SELECT 1 FROM pg_class WHERE oid = to_regclass('procrastinate_jobs')"
+_TABLES: LiteralString = """
+CREATE TABLE IF NOT EXISTS endstop_handed (
+    run_id text PRIMARY KEY,
+    queue text NOT NULL,
+    priority integer NOT NULL DEFAULT 0,
+    user_name text,
+    model text NOT NULL DEFAULT '',
+    handed_at timestamptz NOT NULL DEFAULT now(),
+    worker bigint,
+    taken_at timestamptz
+);
+CREATE INDEX IF NOT EXISTS endstop_handed_by_user ON endstop_handed (user_name);
+CREATE INDEX IF NOT EXISTS endstop_handed_by_model ON endstop_handed (model);
+CREATE TABLE IF NOT EXISTS endstop_counts (
+    name text PRIMARY KEY,
+    value bigint NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS endstop_rates (
+    model text PRIMARY KEY,
+    next_at timestamptz NOT NULL DEFAULT now()
+);
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """A run that is handed out."""
+
+    run_id: str
+    queue: str = DEFAULT_QUEUE
+    priority: int = 0
+    user: str | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueState:
+    """How the queues stand."""
+
+    waiting: int
+    under_way: int
+    oldest_wait_s: float | None
+    """How long the run that has waited longest waits by now; None if none does."""
+    workers: int
+    """How many are alive."""
+
+
+class Engine:
+    """The queue of runs in a PostgreSQL database."""
+
+    def __init__(self, url: str, *, pool: int = 4) -> None:
+        self.address: Address = parse_address(url)
+        if self.address.kind != "postgresql":
+            raise StoreError(
+                f"Workers need PostgreSQL, and the database is {self.address.shown}",
+                to_do="Give --database postgresql://user@host/name, or set ENDSTOP_DATABASE_URL",
+            )
+        self._pool = pool
+        self.app = self._app()
+
+    def _app(self) -> App:
+        connector = PsycopgConnector(
+            conninfo=self.address.target,
+            min_size=1,
+            max_size=self._pool,
+            timeout=10,
+            kwargs={"application_name": "endstop", "connect_timeout": 10},
+        )
+        return App(connector=connector)
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Connect, and make the tables if they are not there yet."""
+        try:
+            await self.app.open_async()
+            await self._prepare()
+        except (ConnectorException, psycopg.Error) as error:
+            await self.close()
+            raise self._failed("The queue of runs cannot be opened", error) from error
+
+    async def close(self) -> None:
+        await self.app.close_async()
+
+    # ── handing out ───────────────────────────────────────────────────────────────────────────────────────
+
+    async def hand_out(self, handed: Handed, *, in_s: float = 0.0) -> bool:
+        """Put a run into its queue. False if it waits there already."""
+        await self._execute(
+            """
+            INSERT INTO endstop_handed (run_id, queue, priority, user_name, model)
+            VALUES (%(run_id)s, %(queue)s, %(priority)s, %(user)s, %(model)s)
+            ON CONFLICT (run_id) DO UPDATE SET handed_at = now()
+            """,
+            run_id=handed.run_id,
+            queue=handed.queue,
+            priority=handed.priority,
+            user=handed.user,
+            model=handed.model,
+        )
+        deferrer = self.app.configure_task(
+            TASK,
+            queue=handed.queue,
+            lock=handed.run_id,
+            queueing_lock=handed.run_id,
+            priority=handed.priority,
+            schedule_in={"seconds": in_s} if in_s else None,
+        )
+        try:
+            await deferrer.defer_async(run_id=handed.run_id)
+        except AlreadyEnqueued:
+            return False
+        except ConnectorException as error:
+            raise self._failed("The run could not be handed out", error) from error
+        return True
+
+    async def handed(self, run_id: str) -> Handed | None:
+        """How a run was handed out; None if it never was."""
+        rows = await self._rows(
+            "SELECT run_id, queue, priority, user_name, model FROM endstop_handed WHERE run_id = %(run_id)s",
+            run_id=run_id,
+        )
+        return _handed(rows[0]) if rows else None
+
+    async def forget(self, run_id: str) -> None:
+        """The run has ended: it will not be handed out again."""
+        await self._execute("DELETE FROM endstop_handed WHERE run_id = %(run_id)s", run_id=run_id)
+
+    async def lost(self) -> list[Handed]:
+        """Runs that were handed out and are under way by their record, but in no queue and with no worker."""
+        rows = await self._rows(
+            """
+            SELECT h.run_id, h.queue, h.priority, h.user_name, h.model
+              FROM endstop_handed h JOIN endstop_runs r USING (run_id)
+             WHERE r.phase = 'RUNNING'
+               AND NOT EXISTS (
+                   SELECT 1 FROM procrastinate_jobs j
+                    WHERE j.lock = h.run_id AND j.status IN ('todo', 'doing'))
+             ORDER BY h.handed_at LIMIT 500
+            """
+        )
+        return [_handed(row) for row in rows]
+
+    async def take_from_dead(self, *, silent_s: float) -> int:
+        """Put the runs of workers that have been silent for so long back into their queues; how many."""
+        taken = 0
+        try:
+            for job in await self.app.job_manager.get_stalled_jobs(
+                task_name=TASK, seconds_since_heartbeat=silent_s
+            ):
+                await self.app.job_manager.retry_job(job)
+                taken += 1
+        except ConnectorException as error:
+            raise self._failed("The runs of dead workers could not be taken over", error) from error
+        return taken
+
+    # ── fairness ──────────────────────────────────────────────────────────────────────────────────────────
+
+    async def take_place(
+        self, run_id: str, worker: int, *, per_user: int | None, per_model: int | None, silent_s: float
+    ) -> bool:
+        """Take one of the places that a user and a model have. False if all are taken by living workers."""
+        rows = await self._rows(
+            """
+            WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(%(lock)s)),
+                 mine AS (SELECT h.* FROM endstop_handed h, turn WHERE h.run_id = %(run_id)s),
+                 taken AS (
+                     SELECT h.user_name, h.model FROM turn, endstop_handed h
+                       JOIN procrastinate_workers w ON w.id = h.worker
+                      WHERE h.run_id <> %(run_id)s
+                        AND w.last_heartbeat > now() - make_interval(secs => %(silent_s)s))
+            UPDATE endstop_handed h SET worker = %(worker)s, taken_at = now()
+              FROM mine
+             WHERE h.run_id = mine.run_id
+               AND (%(per_user)s::int IS NULL OR mine.user_name IS NULL OR %(per_user)s >
+                    (SELECT count(*) FROM taken WHERE taken.user_name = mine.user_name))
+               AND (%(per_model)s::int IS NULL OR %(per_model)s >
+                    (SELECT count(*) FROM taken WHERE taken.model = mine.model))
+            RETURNING h.run_id
+            """,
+            lock=_SCHEMA_LOCK,
+            run_id=run_id,
+            worker=worker,
+            per_user=per_user,
+            per_model=per_model,
+            silent_s=silent_s,
+        )
+        return bool(rows)
+
+    async def leave_place(self, run_id: str, worker: int) -> None:
+        await self._execute(
+            "UPDATE endstop_handed SET worker = NULL WHERE run_id = %(run_id)s AND worker = %(worker)s",
+            run_id=run_id,
+            worker=worker,
+        )
+
+    async def wait_for(self, model: str, *, per_minute: float) -> float:
+        """Take the next moment at which a model may be called; how many seconds it is away (D11)."""
+        rows = await self._rows(
+            """
+            INSERT INTO endstop_rates AS r (model, next_at)
+            VALUES (%(model)s, now() + %(step)s * interval '1 s')
+            ON CONFLICT (model) DO UPDATE
+               SET next_at = greatest(r.next_at, now()) + %(step)s * interval '1 s'
+            RETURNING extract(epoch FROM r.next_at - now())::float8 - %(step)s AS wait_s
+            """,
+            model=model,
+            step=60.0 / per_minute,
+        )
+        return max(float(rows[0]["wait_s"]), 0.0)
+
+    async def waiting_of(self, user: str | None) -> int:
+        """How many runs of a user wait in queues."""
+        rows = await self._rows(
+            """
+            SELECT count(*) AS waiting FROM endstop_handed h
+              JOIN procrastinate_jobs j ON j.queueing_lock = h.run_id AND j.status = 'todo'
+             WHERE h.user_name IS NOT DISTINCT FROM %(user)s
+            """,
+            user=user,
+        )
+        return int(rows[0]["waiting"])
+
+    async def count(self, name: str, more: int = 1) -> None:
+        """Count something that workers do, all of them together: ``leases_lost``, ``runs_recovered``."""
+        await self._execute(
+            """
+            INSERT INTO endstop_counts AS c (name, value) VALUES (%(name)s, %(more)s)
+            ON CONFLICT (name) DO UPDATE SET value = c.value + %(more)s
+            """,
+            name=name,
+            more=more,
+        )
+
+    async def counts(self) -> dict[str, int]:
+        rows = await self._rows("SELECT name, value FROM endstop_counts")
+        return {row["name"]: int(row["value"]) for row in rows}
+
+    async def state(self, *, silent_s: float) -> QueueState:
+        """How the queues stand."""
+        rows = await self._rows(
+            """
+            WITH jobs AS (SELECT status, lock FROM procrastinate_jobs
+                           WHERE task_name = %(task)s AND status IN ('todo', 'doing'))
+            SELECT (SELECT count(*) FROM jobs WHERE status = 'todo') AS waiting,
+                   (SELECT count(*) FROM jobs WHERE status = 'doing') AS doing,
+                   (SELECT extract(epoch FROM now() - min(h.handed_at))::float8
+                      FROM endstop_handed h JOIN jobs ON jobs.lock = h.run_id AND jobs.status = 'todo')
+                       AS oldest,
+                   (SELECT count(*) FROM procrastinate_workers
+                     WHERE last_heartbeat > now() - make_interval(secs => %(silent_s)s)) AS workers
+            """,
+            task=TASK,
+            silent_s=silent_s,
+        )
+        row = rows[0]
+        oldest = row["oldest"]
+        return QueueState(
+            waiting=int(row["waiting"]),
+            under_way=int(row["doing"]),
+            oldest_wait_s=None if oldest is None else float(oldest),
+            workers=int(row["workers"]),
+        )
+
+    # ── working ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def register(self, work: Callable[[str], Awaitable[None]]) -> None:
+        """Have ``work`` called with the id of each run that this process is given."""
+
+        async def run(run_id: str) -> None:
+            await work(run_id)
+
+        self.app.task(name=TASK, queue=DEFAULT_QUEUE)(run)
+
+    async def job_of(self, run_id: str) -> Status | None:
+        """How the latest job of a run stands."""
+        jobs = list(await self.app.job_manager.list_jobs_async(lock=run_id, task=TASK))
+        return Status(jobs[-1].status) if jobs else None
+
+    # ── within ────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _prepare(self) -> None:
+        """Make what tables are missing. Processes that begin together wait for each other."""
+        async with self._connector.pool.connection() as connection, connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_SCHEMA_LOCK,))
+            found = await connection.execute(_IS_THERE)
+            if await found.fetchone() is None:
+                await connection.execute(self.app.schema_manager.get_schema())
+            await connection.execute(_TABLES)
+
+    @property
+    def _connector(self) -> PsycopgConnector:
+        connector = self.app.connector
+        assert isinstance(connector, PsycopgConnector), "it was made so"
+        return connector
+
+    async def _rows(self, sql: LiteralString, **values: Any) -> Sequence[dict[str, Any]]:
+        try:
+            return await self._connector.execute_query_all_async(sql, **values)
+        except ConnectorException as error:
+            raise self._failed("The queue of runs could not be read", error) from error
+
+    async def _execute(self, sql: LiteralString, **values: Any) -> None:
+        try:
+            await self._connector.execute_query_async(sql, **values)
+        except ConnectorException as error:
+            raise self._failed("The queue of runs could not be written", error) from error
+
+    def _failed(self, what: str, error: BaseException) -> StoreError:
+        why = error.__cause__ or error
+        return StoreError(
+            f"{what}: {self.address.masked(str(why)).strip() or type(why).__name__}",
+            to_do=f"See that the database can be reached: {self.address.shown}",
+        )
+
+
+def _handed(row: dict[str, Any]) -> Handed:
+    return Handed(
+        run_id=row["run_id"],
+        queue=row["queue"],
+        priority=row["priority"],
+        user=row["user_name"],
+        model=row["model"],
+    )

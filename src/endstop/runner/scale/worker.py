@@ -1,0 +1,172 @@
+"""A worker: takes runs out of the queues and drives them, until it is told to end.
+
+It is an ordinary runner that is handed its runs. When it is told to end it finishes the turns under way and
+hands the runs back. When it dies, others find its runs by its silence. When it was only thought dead, and
+wakes up, the store refuses its next append, and it lets go of the run without a trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+
+from procrastinate.exceptions import ConnectorException
+from procrastinate.worker import Worker as EngineWorker
+
+from endstop.errors import (
+    EndstopError,
+    NewerFactError,
+    RecordTakenError,
+    RunStateError,
+    StoreError,
+    UnknownFactError,
+)
+from endstop.kernel.review import RunPhase
+from endstop.ports import Store
+from endstop.runner.runner import Runner
+from endstop.runner.scale.engine import Engine, Handed
+from endstop.runner.scale.telling import Teller
+
+BEAT_S = 2.0
+"""How often a worker says that it is alive."""
+
+SILENT_S = 8.0
+"""A worker that has not said so for this long is taken for dead. A false alarm costs a turn, and no more."""
+
+DRAIN_S = 60.0
+"""How long the turns under way may take when a worker is told to end."""
+
+_POSTPONED_S = 0.5
+_PARKED_S = 15.0
+"""A run that this worker is too old for waits so long for a newer one."""
+_AGAIN_S = 1.0
+_POLL_S = 1.0
+
+
+class Worker:
+    """Works on runs that are handed out."""
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        runner: Runner,
+        *,
+        concurrency: int = 8,
+        queues: Sequence[str] | None = None,
+        per_user: int | None = None,
+        per_model: int | None = None,
+        beat_s: float = BEAT_S,
+        silent_s: float = SILENT_S,
+    ) -> None:
+        self._store = store
+        self._engine = engine
+        self._runner = runner
+        self._concurrency = concurrency
+        self._queues = queues
+        self._per_user = per_user
+        self._per_model = per_model
+        self._beat_s = beat_s
+        self._silent_s = silent_s
+        self._teller = Teller(engine.address)
+        self._engine_worker: EngineWorker | None = None
+        self._is_ending = False
+        engine.register(self._work)
+
+    async def run(self) -> None:
+        """Work until ``drain`` is called. A database that is gone for a while is waited for."""
+        self._teller.start()
+        looking = asyncio.create_task(self._look_after_the_dead())
+        try:
+            while not self._is_ending:
+                with suppress(ConnectorException, OSError):
+                    await self._work_for_a_while()
+                if not self._is_ending:
+                    await asyncio.sleep(_AGAIN_S)
+        finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+            await self._teller.stop()
+
+    async def _work_for_a_while(self) -> None:
+        """Until it is told to end, or the engine has lost its database."""
+        self._engine_worker = EngineWorker(
+            self._engine.app,
+            queues=self._queues,
+            concurrency=self._concurrency,
+            delete_jobs="successful",
+            install_signal_handlers=False,
+            fetch_job_polling_interval=_POLL_S,
+            update_heartbeat_interval=self._beat_s,
+            stalled_worker_timeout=10 * self._silent_s,
+        )
+        await self._engine_worker.run()
+
+    async def drain(self, *, seconds: float = DRAIN_S) -> None:
+        """Take no more runs, finish the turns under way, and hand the runs back."""
+        self._is_ending = True
+        if self._engine_worker is not None:
+            self._engine_worker.stop()
+        await self._runner.shutdown(seconds=seconds)
+
+    # ── one run ───────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _work(self, run_id: str) -> None:
+        handed = await self._engine.handed(run_id)
+        if handed is None:
+            return  # it has ended since
+        worker = 0 if self._engine_worker is None else self._engine_worker.worker_id or 0
+        has_place = await self._engine.take_place(
+            run_id, worker, per_user=self._per_user, per_model=self._per_model, silent_s=self._silent_s
+        )
+        if not has_place:
+            await self._engine.hand_out(handed, in_s=_POSTPONED_S * (1 + random.random()))
+            return
+        try:
+            await self._driven(handed)
+        finally:
+            await self._engine.leave_place(run_id, worker)
+
+    async def _driven(self, handed: Handed) -> None:
+        run_id = handed.run_id
+        teller = self._teller.of(run_id)
+        try:
+            await self._runner.resume_in_background(
+                run_id, takes_over=True, bus=teller.bus, listener=teller, on_saved=teller.saved
+            )
+            done = await self._runner.wait(run_id)
+        except RecordTakenError:
+            await self._engine.count("leases_lost")
+            return
+        except (UnknownFactError, NewerFactError):
+            await self._engine.hand_out(handed, in_s=_PARKED_S)
+            return
+        except RunStateError:
+            await self._settled(run_id)  # it has ended, or waits for somebody: there is nothing to do
+            return
+        finally:
+            teller.left()
+        if done.outcome is None:
+            await self._engine.hand_out(handed)  # left open: this process is to end
+        else:
+            await self._settled(run_id)
+
+    async def _settled(self, run_id: str) -> None:
+        if (await self._store.run(run_id)).phase is RunPhase.ENDED:
+            await self._engine.forget(run_id)
+
+    # ── others ────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _look_after_the_dead(self) -> None:
+        """Hand out again the runs of workers that have died, and those that were lost on the way."""
+        while True:
+            await asyncio.sleep(self._beat_s * (0.5 + random.random()))
+            with suppress(EndstopError, StoreError):
+                found = await self._engine.take_from_dead(silent_s=self._silent_s)
+                for handed in await self._engine.lost():
+                    found += await self._engine.hand_out(handed)
+                if found:
+                    await self._engine.count("runs_recovered", found)
