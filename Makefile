@@ -6,6 +6,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 UV := .tools/bin/uv
 BIN := .venv/bin
 CORPUS ?= tests/corpus
+EXAMPLE ?= all
 TEST_JOBS ?= 2
 # Many of these wait for processes and clocks, so three of them keep two cores busy.
 REST_JOBS ?= 3
@@ -14,7 +15,7 @@ REST_JOBS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve page page-check browser screenshots demo test check unit test-core test-rest test-browser coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve page page-check browser screenshots demo example test check unit test-core test-rest test-browser coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -60,6 +61,9 @@ page-check: setup $(PAGE) ## the page: types, lint, its own tests, its weight
 
 demo: setup ## watch agents that try to run for ever being stopped, in this terminal
 	@$(BIN)/endstop demo
+
+example: setup ## watch coding sessions end in four ways, without a key; one of them: make example EXAMPLE=stuck
+	@$(BIN)/endstop build --example $(EXAMPLE)
 
 test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 check docs-check page-check browser

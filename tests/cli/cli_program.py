@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -91,6 +92,11 @@ def line_with(process: subprocess.Popen[str], words: str) -> str:
     raise AssertionError(f"no line with {words!r}: {process.stderr.read() if process.stderr else ''}")
 
 
+def _is_quiet(terminal: int) -> bool:
+    """Whether nothing more comes for a moment: then it was a question, and no line cut in two."""
+    return not select.select([terminal], [], [], 0.15)[0]
+
+
 def on_terminal(
     home: Path,
     *arguments: str,
@@ -116,7 +122,7 @@ def on_terminal(
         if not piece:
             break
         out += piece
-        if answers and out[asked:].rstrip(b" ").endswith(b":"):
+        if answers and out[asked:].rstrip(b" ").endswith(b":") and _is_quiet(terminal):
             asked = len(out)
             os.write(terminal, answers.pop(0).encode() + b"\n")
     os.close(terminal)

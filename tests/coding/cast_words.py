@@ -1,4 +1,4 @@
-"""A cast of roles that plays coding sessions, on real git and real pytest; and how to see what came of them."""
+"""A cast of roles that plays coding sessions, on real git and pytest; and how to see what came of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from git_words import everything
 from endstop.coding import CODING
 from endstop.coding.policy import Policy
 from endstop.coding.session import CodingSession, SessionTerms
+from endstop.coding.testing import find_test_command
 from endstop.events.coding import SessionConcluded
 from endstop.guard.clock import SystemClock
 from endstop.kernel.agent import AgentConfig
@@ -24,14 +25,16 @@ from endstop.kernel.outcome import Abandoned, Cancelled, Completed, Stopped
 from endstop.loop import Agent
 from endstop.ports import AssistantMessage, Model, ModelRequest, Store
 from endstop.runner import Run, Runner
-from endstop.testing import ScriptedModel, calls
+from endstop.testing import ScriptedModel, ScriptedPrice, calls
+from endstop.testing.counting import DEFAULT_PRICE
 from endstop.testing.replies import ScriptedReply
 from endstop.tools.footprint import CONFINED
 
 T = TypeVar("T")
 
 Replies = Sequence[ScriptedReply | str]
-Roles = Mapping[str, Replies | Callable[[ModelRequest], Replies]]
+Script = Replies | Callable[[ModelRequest], Replies]
+Roles = Mapping[str, Script]
 """What each role says, turn by turn; the last is said again. Keys: ``builder``, or ``builder 2`` for a round,
 an attempt, a cycle or a pass of its own."""
 
@@ -107,7 +110,7 @@ WORKS: Roles = {
 """Roles that do it well."""
 
 
-def with_roles(**changes: Any) -> Roles:
+def with_roles(**changes: Script) -> Roles:
     """The roles that do it well, with some that do otherwise; ``builder_2`` is the builder of round 2."""
     return {**WORKS, **{name.replace("_", " "): replies for name, replies in changes.items()}}
 
@@ -119,8 +122,10 @@ _PLACE = re.compile(r"^(?:Attempt|Cycle|Round|Pass) (\d+) of ")
 class Cast(ScriptedModel):
     """Plays every role as it is told, from what it is asked alone: any process can go on with it."""
 
-    def __init__(self, roles: Roles = WORKS, **options: Any) -> None:
-        super().__init__(self._reply, **{"name": "test:cast", **options})
+    def __init__(
+        self, roles: Roles = WORKS, *, price: ScriptedPrice | None = DEFAULT_PRICE, delay_s: float = 0.0
+    ) -> None:
+        super().__init__(self._reply, name="test:cast", price=price, delay_s=delay_s)
         self._roles = roles
         self.asked: list[str] = []
         """The role of each call, and its place, in order."""
@@ -142,7 +147,15 @@ class Cast(ScriptedModel):
 
 _QUICK_PYTEST = "[pytest]\naddopts = " + " ".join(
     f"-p no:{name}"
-    for name in ("schemathesis", "hypothesispytest", "xdist", "xdist.looponfail", "asyncio", "anyio", "timeout")
+    for name in (
+        "schemathesis",
+        "hypothesispytest",
+        "xdist",
+        "xdist.looponfail",
+        "asyncio",
+        "anyio",
+        "timeout",
+    )
 )
 """Without the plug-ins that happen to be there: to load them takes four times as long as the tests."""
 
@@ -206,9 +219,14 @@ class Session:
         self.before = users_own(self.repository)
 
     def agent(self) -> Agent:
+        command = find_test_command(self.repository, self.policy.tests.command)
+        assert command is not None
         terms = SessionTerms(
             repository=self.repository,
+            base=git(self.repository, "rev-parse", "HEAD"),
             policy=self.policy,
+            test_command=command.text,
+            confinement="as the machine has it",
             asks_user=self.asks_user,
             yes_under_usd=self.yes_under_usd,
         )
@@ -289,6 +307,24 @@ def kind_of(run: Run) -> str:
     assert isinstance(run.outcome, Completed | Abandoned | Stopped | Cancelled), run.outcome
     (concluded,) = of(run, SessionConcluded)
     return concluded.kind
+
+
+LATE_S = 0.5
+"""A time limit may be passed by this much (A11)."""
+
+
+async def in_time(
+    make: Callable[[Path], Session], home: Path, play: Callable[[Session], Awaitable[Run]] = Session.run
+) -> tuple[Session, Run]:
+    """A session with a time limit, played. A machine that is busy with other things may be late once, but
+    not three times."""
+    for attempt in range(2):
+        session = make(home / str(attempt))
+        run = await play(session)
+        if run.usage.seconds <= session.limits["seconds"] + LATE_S:
+            return session, run
+    session = make(home / "last")
+    return session, await play(session)
 
 
 def require_kept_promises(session: Session, run: Run) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -188,6 +189,18 @@ async def test_an_example_says_how_it_is_called_what_is_seen_and_how_it_ends(nam
     example = EXAMPLES[name]
     assert example.name == name
     assert all(text.strip() for text in (example.title, example.about, example.intent, example.ends))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_edit_of_an_example_can_be_made_twice(name: str) -> None:
+    edits = [
+        json.loads(call.arguments)
+        for replies in EXAMPLES[name].script.values()
+        for reply in replies
+        for call in reply.calls
+        if call.tool == "edit_file"
+    ]
+    assert [edit["old"] for edit in edits if edit["old"] in edit["new"]] == []
 
 
 async def test_the_tests_of_the_sample_are_found_and_run_without_being_named(

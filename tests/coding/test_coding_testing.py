@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,8 @@ def test_where_nothing_speaks_of_tests_there_is_no_command(tmp_path: Path, files
     [
         ("pytest -x 'a b'", ("pytest", "-x", "a b"), True),
         ("py.test", ("py.test",), True),
+        ("pytest -k 'a or (b)'", ("pytest", "-k", "a or (b)"), True),
+        ('pytest "$HOME"', ("/bin/sh", "-c", 'pytest "$HOME"'), False),
         ("python3 -m pytest tests", ("python3", "-m", "pytest", "tests"), True),
         ("python3 -m unittest", ("python3", "-m", "unittest"), False),
         ("uv run pytest", ("uv", "run", "pytest"), True),
@@ -180,6 +183,42 @@ def test_the_virtual_environment_of_the_repository_is_used(tmp_path: Path) -> No
     assert found is not None
     assert found.words == (str(python), "-m", "pytest")
     assert found.readable == (repository / ".venv",)
+
+
+def test_a_configured_program_of_the_virtual_environment_is_found_and_comes_first(tmp_path: Path) -> None:
+    repository, worktree = tmp_path / "repository", project(tmp_path / "worktree", {"x.py": ""})
+    program(repository / "venv" / "bin" / "python")
+    program(repository / "venv" / "bin" / "our-runner")
+    (repository / "venv" / "pyvenv.cfg").touch()
+    found = find_test_command(worktree, "our-runner -x", repository=repository)
+    assert found is not None
+    assert (found.words, found.readable) == (("our-runner", "-x"), (repository / "venv",))
+    assert found.environment["PATH"].startswith(f"{repository}/venv/bin:/")
+    with pytest.raises(InvalidValueError, match="Install our-runner"):
+        find_test_command(worktree, "our-runner -x")
+
+
+async def test_the_configured_program_is_really_run(tmp_path: Path) -> None:
+    repository, worktree = tmp_path / "repository", project(tmp_path / "worktree", {"x.py": ""})
+    program(repository / "venv" / "bin" / "python")
+    program(repository / "venv" / "bin" / "our-runner", "echo ours; pwd")
+    for text in ("our-runner -x", "true && our-runner"):
+        command = find_test_command(worktree, text, repository=repository)
+        assert command is not None
+        done = await run_tests(command, Confinement(worktree), round=1, after="building", seconds=20)
+        assert (done.exit_code, done.output) == (0, f"ours\n{worktree}")
+
+
+def test_a_command_that_was_found_is_found_again_by_its_words(tmp_path: Path) -> None:
+    program(tmp_path / ".venv" / "bin" / "python")
+    files = {".venv/pyvenv.cfg": "", ".venv/lib/python3.12/site-packages/pytest/__init__.py": "", "x.py": ""}
+    first = find_test_command(project(tmp_path, files))
+    assert first is not None
+    assert first.readable == (tmp_path / ".venv",)
+    assert find_test_command(tmp_path, first.text) == first
+    ours = find_test_command(project(tmp_path / "other", {"x.py": ""}))
+    assert ours is not None
+    assert find_test_command(tmp_path / "other", ours.text) == ours
 
 
 def test_without_pytest_of_our_own_the_installed_python_is_asked(
@@ -299,10 +338,7 @@ async def test_tests_that_hang_are_killed_in_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "test",
-    [
-        "import os\ndef test_it(): os._exit(0)\n",
-        "import os\nos._exit(0)\n",
-    ],
+    ["import os\ndef test_it(): os._exit(0)\n", "import os\nos._exit(0)\n"],
     ids=["in a test", "at import"],
 )
 async def test_a_process_that_ends_with_0_before_it_is_through_is_not_green(
@@ -413,6 +449,15 @@ def test_names_are_counted_but_only_so_many_are_kept(tmp_path: Path) -> None:
     report = read_report(f"<testsuite>{many}</testsuite>".encode(), tmp_path)
     assert report is not None
     assert (report.passed, len(report.passing), max(map(len, report.passing))) == (1_000, MOST_NAMED, 300)
+
+
+def test_a_report_cannot_have_us_look_for_files_all_day(tmp_path: Path) -> None:
+    many = "".join(f'<testcase classname="a{n}{".b" * 100}" name="t"/>' for n in range(50_000))
+    before = time.perf_counter()
+    report = read_report(f"<testsuite>{many}</testsuite>".encode(), tmp_path)
+    assert time.perf_counter() - before < 5
+    assert report is not None
+    assert report.passed == 50_000
 
 
 def test_entities_that_grow_are_refused(tmp_path: Path) -> None:

@@ -458,6 +458,18 @@ async def test_commands_of_python_leave_no_compiled_files(work: Path) -> None:
     assert not list(work.rglob("__pycache__"))
 
 
+async def test_commands_are_run_by_the_programs_that_run_the_tests(work: Path, tmp_path: Path) -> None:
+    (tmp_path / "own" / "bin").mkdir(parents=True)
+    (tmp_path / "own" / "bin" / "greet").write_text("#!/bin/sh\necho hello\n")
+    (tmp_path / "own" / "bin" / "greet").chmod(0o755)
+    command = TestCommand(words=("greet",), readable=(tmp_path / "own",), programs=tmp_path / "own" / "bin")
+    assert (
+        await call(offered(work, command=command)["run_command"], command="greet") == "exit code 0\nhello\n"
+    )
+    told = await call(offered(work, command=None)["run_command"], command="greet")
+    assert told.startswith("exit code 127")
+
+
 async def test_the_tests_of_the_project_are_run_and_told(work: Path) -> None:
     (work / "test_it.py").write_text("def test_it(): assert 1 == 2\ndef test_ok(): pass\n")
     told = await call(offered(work)["run_tests"])

@@ -43,6 +43,9 @@ class Conducted:
         self._conduct = conduct
         self.saved: list[StopReason] = []
 
+    def opening(self, run_id: str, budget: Budget) -> tuple[Interviewed, ...]:
+        return (Interviewed(brief=f"{run_id} begins"),)
+
     async def conduct(self, stage: Stage) -> Ending:
         return await self._conduct(stage)
 
@@ -84,6 +87,7 @@ async def test_parts_run_one_after_the_other_on_what_is_carved_for_them(store: S
     done = await runner(store).run(whole(conduct), "Do both.")
     assert done.outcome == Completed(answer='{"work":"one"} {"work":"two"}')
     assert [opened.scope for opened in of(done, ScopeOpened)] == ["first", "second"]
+    assert done.facts[1].payload == Interviewed(brief=f"{done.id} begins")
     assert done.usage.model_calls == 2
     require_audit(done)
 
@@ -273,7 +277,7 @@ async def test_work_that_is_no_agents_is_bounded_and_what_it_raises_is_the_condu
     done = await runner(store).run(whole(conduct), "Work.")
     assert isinstance(done.outcome, Failed)
     assert "broken" in done.outcome.message
-    assert [note.brief for note in of(done, Interviewed)] == ["all well"]
+    assert [note.brief for note in of(done, Interviewed)] == [f"{done.id} begins", "all well"]
     require_audit(done)
 
 

@@ -13,7 +13,7 @@ from endstop.coding.examples import EXAMPLE, example_model
 from endstop.coding.policy import Policy
 from endstop.coding.policy_file import policy_for
 from endstop.coding.repository import Repository, concerns, open_repository
-from endstop.coding.session import CodingSession, SessionTerms, test_command_of
+from endstop.coding.session import CodingSession, SessionTerms, session_terms
 from endstop.errors import InvalidValueError
 from endstop.events.facts import RunStarted
 from endstop.kernel.agent import AgentConfig
@@ -53,11 +53,10 @@ async def propose_session(
     opened = await open_repository(repository)
     held_to, looser = _policy_for(opened, config) if policy is None else (policy, ())
     policy = held_to
-    command = await test_command_of(opened.root, test_command or policy.tests.command)
     unusual = (*await concerns(opened), *looser)
-    terms = SessionTerms(
-        repository=opened.root,
-        policy=policy,
+    terms = await session_terms(
+        opened,
+        policy,
         test_command=test_command,
         asks_user=asks_user,
         yes_under_usd=yes_under_usd,
@@ -70,7 +69,7 @@ async def propose_session(
     return Proposed(
         repository=opened,
         concerns=unusual,
-        test_command=command.text,
+        test_command=terms.test_command,
         policy=policy,
         agent=replace(agent, config=AgentConfig(budget=policy.budget(), thresholds=thresholds)),
     )

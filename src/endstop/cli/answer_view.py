@@ -135,7 +135,7 @@ class TerminalAnswerView:
         if self._text:
             room = max(console.height - len(parts) - footer_lines - 3, _SMALLEST_ROOM)
             parts += ["", _Tail(drawn_answer(self._text), room)]
-        return Group(*parts, "", _footer(meters, console.width))
+        return Group(*parts, "", drawn_footer(meters, console.width))
 
 
 class _Tail:
@@ -170,7 +170,7 @@ def latest(text: str) -> str:
     return tail.partition("\n\n")[2] or tail
 
 
-def _footer(meters: tuple[Meter, ...], columns: int) -> RenderableType:
+def drawn_footer(meters: tuple[Meter, ...], columns: int) -> RenderableType:
     """The bars of a budget, two lines of them where there is room."""
     from rich.table import Table
 

@@ -31,7 +31,9 @@ def bound(
     agent: Annotated[
         str | None,
         typer.Argument(
-            metavar="AGENT", help="An adversary of the gallery, a tree, or a tree file.", show_default=False
+            metavar="AGENT",
+            help="An adversary of the gallery, a tree, a tree file, or coding.",
+            show_default=False,
         ),
     ] = None,
     turns: Annotated[int | None, amount("--turns", "A limit on turns.")] = None,
@@ -46,9 +48,9 @@ def bound(
 ) -> None:
     """Tell what a run can use at most, without running anything.
 
-    Of the budget in your settings, of an agent of the gallery, of a tree under your settings, or of limits
-    given here. A budget that would not end every run is refused (exit code 2). Grants are capped, so there
-    is a bound with them, too.
+    Of the budget in your settings, of an agent of the gallery, of a tree under your settings, of a coding
+    session under the policy that holds here, or of limits given here. A budget that would not end every run
+    is refused (exit code 2). Grants are capped, so there is a bound with them, too.
 
     \b
     Examples:
@@ -56,10 +58,11 @@ def bound(
       endstop bound --turns 30 --tokens 200000 --cost 0.50
       endstop bound runaway
       endstop bound oracle-agent
+      endstop bound coding
 
     With --json: an object with of, without_grants and with_grants (for a tree: tree, of, per_pass and
-    per_run); each of these has turns, model_calls, tool_calls, tokens, cost_usd (text) and seconds, null
-    where nothing bounds it.
+    per_run; for coding: of, phases and whole); each of these has turns, model_calls, tool_calls, tokens,
+    cost_usd (text) and seconds, null where nothing bounds it.
     """
     limits = {
         "turns": turns,
@@ -76,7 +79,9 @@ def bound(
             allowed="an agent, or limits",
             to_do="Leave out one of the two",
         )
-    if agent is not None and _is_tree(agent):
+    if agent == "coding":
+        _of_coding(Output(is_json=is_json))
+    elif agent is not None and _is_tree(agent):
         _of_tree(agent, is_json=is_json)
     elif agent is not None:
         _of_agent(Output(is_json=is_json), agent)
@@ -99,6 +104,16 @@ def _is_tree(name: str) -> bool:
     trees = tree_library().names()
     is_like_one = closest(name, ADVERSARIES) is None and closest(name, trees) is not None
     return name in trees or is_path(name) or is_like_one
+
+
+def _of_coding(output: Output) -> None:
+    from pathlib import Path
+
+    from endstop.app import read_config
+    from endstop.cli.build_bound import say_session_bound
+    from endstop.coding.policy_file import policy_for
+
+    say_session_bound(output, policy_for(Path.cwd(), read_config().home), asks_user=True)
 
 
 def _of_tree(name: str, *, is_json: bool) -> None:

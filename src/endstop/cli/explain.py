@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from endstop.events.explain import Explanation
     from endstop.ports import StoredRun
 
+_STEP = "Next: "
+"""What each step of an advice begins with."""
+
 
 def explain(run: RunName, is_json: Json = False) -> None:
     """Tell why a run stopped: the rule, the evidence, what it used, what was kept, what to do next.
@@ -45,12 +48,14 @@ def explain(run: RunName, is_json: Json = False) -> None:
 
 def _next(stored: StoredRun, stands: Standing) -> list[str]:
     from endstop.app.gallery import DEMO
+    from endstop.coding import CODING
 
     run_id = stored.run_id
     match stands:
         case Standing.ENDED:
             again = f"endstop demo {stored.agent.removeprefix(DEMO)}" if stored.agent.startswith(DEMO) else ""
-            commands = (f"endstop show {run_id}", f"endstop audit {run_id}", again)
+            session = f"endstop session show {run_id}" if stored.agent == CODING else ""
+            commands = (session, f"endstop show {run_id}", f"endstop audit {run_id}", again)
             return [command for command in commands if command]
         case Standing.WAITS_FOR_REVIEW:
             approve = f"endstop review {run_id} approve --turns 10 --resume"
@@ -86,9 +91,21 @@ def _tell(output: Output, stands: Standing, told: Explanation, commands: list[st
             output.say(f"{title}:")
             for line in lines:
                 output.say(f"  {line}")
-    for line in (told.kept, told.to_do):
-        if line:
-            output.say(line)
+    if told.kept:
+        output.say(told.kept)
+    _tell_to_do(output, told.to_do)
     output.say("Next:")
     for command in commands:
         output.say(f"  {command}", style="cyan")
+
+
+def _tell_to_do(output: Output, to_do: str) -> None:
+    """Print the advice; where it comes with steps, each on a line of its own."""
+    advice, *steps = to_do.split(f"\n{_STEP}")
+    if not steps:
+        if to_do:
+            output.say(to_do)
+        return
+    output.say("What to do:")
+    for line in (advice.removeprefix(_STEP), *steps):
+        output.say(f"  {line}")

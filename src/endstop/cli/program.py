@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from endstop.cli.ask import ask
 from endstop.cli.audit import audit
 from endstop.cli.bound import bound
+from endstop.cli.build import build
 from endstop.cli.cancel import cancel
 from endstop.cli.demo import demo
 from endstop.cli.doctor import doctor
@@ -20,10 +21,12 @@ from endstop.cli.errors import DEBUG, USAGE, exit_code_of, fault, tell, usage_er
 from endstop.cli.explain import explain
 from endstop.cli.following import with_continue
 from endstop.cli.output import ReaderGone
+from endstop.cli.policy import policy
 from endstop.cli.resume import resume
 from endstop.cli.review import review
 from endstop.cli.runs import runs
 from endstop.cli.serve import serve
+from endstop.cli.session import session
 from endstop.cli.settings import settings
 from endstop.cli.show import show
 from endstop.cli.tokens import tokens
@@ -39,6 +42,9 @@ INTERRUPTED = 130
 
 _COMMANDS: dict[Callable[..., None] | typer.Typer, str] = {
     ask: "Ask about a project: an answer, with its sources.",
+    build: "Build a change in a repository, priced first.",
+    session: "See what sessions built; accept it or discard it.",
+    policy: "See and change the rules of coding sessions.",
     serve: "Serve the page and the API, to you by a link.",
     demo: "Watch agents that try to run for ever being stopped.",
     runs: "List runs, newest first, and how they ended.",
@@ -104,7 +110,8 @@ def _endstop(  # pyright: ignore[reportUnusedFunction] - typer calls it
     \b
     Start here:
       endstop ask "…"           an answer about the project in this folder, with sources
-      endstop serve --open      the same in your browser
+      endstop build "…"         a change in your repository: priced first, on its own branch
+      endstop serve --open      the page, in your browser
       endstop demo              watch agents that try to run for ever being stopped
       endstop runs              every run, and how it ended
       endstop explain last      why the last run stopped, with evidence

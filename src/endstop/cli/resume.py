@@ -90,8 +90,13 @@ async def resume_shown(
 ) -> int:
     """Go on with a run and show it; the exit code of its outcome."""
     from endstop.cli.ending import code_of, ending_json, tell_ending
+    from endstop.coding import CODING
     from endstop.kernel.outcome import AwaitingUser, UnderReview
 
+    if stored.agent == CODING:
+        from endstop.cli.build_resuming import session_resumed
+
+        return await session_resumed(app, output, stored, grant=grant, answer=answer, takes_over=takes_over)
     resumed = await _resumed(app, output, stored, grant, answer, takes_over=takes_over)
     is_over = resumed.outcome is not None and not isinstance(resumed.outcome, UnderReview | AwaitingUser)
     checked = resumed.audit() if is_over else None
@@ -143,7 +148,7 @@ async def _resumed(
     facts = await app.store.record(stored.run_id)
     started = facts[0].payload if facts else None
     budget = started.config.budget if isinstance(started, RunStarted) else DEFAULT_BUDGET
-    _require_answer(stored, facts, answer)
+    require_answer(stored, facts, answer)
     progress = Progress(run_id=stored.run_id, budget=budget, facts=facts)
     try:
         return await watched(
@@ -164,7 +169,7 @@ async def _resumed(
         raise
 
 
-def _require_answer(stored: StoredRun, facts: list[Fact], answer: str | None) -> None:
+def require_answer(stored: StoredRun, facts: list[Fact], answer: str | None) -> None:
     """Say what the agent asked, and how to answer, before the runner says only that an answer is missing."""
     from endstop.kernel.review import RunPhase
     from endstop.runner.opening import last_question

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from endstop.ports import StoredReview
 
 APPROVE, CHANGES, REJECT = "approve", "changes", "reject"
-_WORDS = (APPROVE, CHANGES, REJECT)
+DECISIONS = (APPROVE, CHANGES, REJECT)
 _COLUMNS = (
     Column(name="run"),
     Column(name="asked for"),
@@ -127,7 +127,7 @@ def _looked_at(run: str, *, is_json: bool) -> Wanted | None:
         if output.is_json:
             output.document(_json(stored))
             return 0
-        _tell(output, stored)
+        tell_review(output, stored)
         may_ask = stored.decision is None and output.is_terminal and sys.stdin.isatty()
         if stored.decision is None and not may_ask:
             output.say(f"Decide it: endstop review {stored.run_id} approve --turns 10")
@@ -144,7 +144,7 @@ def _looked_at(run: str, *, is_json: bool) -> Wanted | None:
 def _asked() -> Wanted | None:
     """Ask the person at the terminal. Enter alone decides nothing."""
     word = typer.prompt("approve, changes, reject, or later", default="later").strip().lower()
-    if word not in _WORDS:
+    if word not in DECISIONS:
         typer.echo("Nothing was decided.")
         return None
     why = typer.prompt("Why", default="decided in the terminal")
@@ -166,7 +166,7 @@ def _decide(run: str, wanted: Wanted, *, resumes: bool, is_json: bool) -> None:
         from endstop.kernel.review import RunPhase
 
         stored = await find_run(app.store, run)
-        counts = await app.runner.decide(stored.run_id, _decision(wanted, by=app.config.user))
+        counts = await app.runner.decide(stored.run_id, decision_of(wanted, by=app.config.user))
         is_over = (await app.store.run(stored.run_id)).phase is RunPhase.ENDED
         following = f"endstop {'explain' if is_over else 'resume'} {stored.run_id}"
         if output.is_json:
@@ -185,11 +185,14 @@ def _decide(run: str, wanted: Wanted, *, resumes: bool, is_json: bool) -> None:
 
 
 def _require_word(word: str) -> None:
-    if word not in _WORDS:
-        raise InvalidValueError("decision", word, allowed=", ".join(_WORDS), to_do="Use one of these words")
+    if word not in DECISIONS:
+        raise InvalidValueError(
+            "decision", word, allowed=", ".join(DECISIONS), to_do="Use one of these words"
+        )
 
 
-def _decision(wanted: Wanted, *, by: str) -> ReviewDecision:
+def decision_of(wanted: Wanted, *, by: str) -> ReviewDecision:
+    """What somebody wants to decide, as the run takes it."""
     from endstop.kernel.review import Approved, NeedsChanges, Rejected
 
     why = wanted.why or "decided in the terminal"
@@ -239,7 +242,8 @@ async def _newest_review(app: App, run: str) -> StoredReview:
     return next((one for one in reviews if one.decision is None), reviews[0])
 
 
-def _tell(output: Output, stored: StoredReview) -> None:
+def tell_review(output: Output, stored: StoredReview) -> None:
+    """Print what is to be decided."""
     from endstop.cli.texts import local_time
     from endstop.events.explain import evidence_line
 

@@ -29,6 +29,7 @@ class Wanted:
     """What to serve, and what to say of it."""
 
     project: Path | None
+    repositories: tuple[Path, ...]
     model: str | None
     opens_browser: bool
     prints_token: bool
@@ -45,6 +46,10 @@ def serve(
     project: Annotated[
         Path | None,
         typer.Option("--project", metavar="FOLDER", help="What is asked about. This folder, if left out."),
+    ] = None,
+    repo: Annotated[
+        list[Path] | None,
+        typer.Option("--repo", metavar="FOLDER", help="What others may have code written in, once or more."),
     ] = None,
     model: Annotated[
         str | None, typer.Option("--model", metavar="NAME", help="The model, if nobody names another.")
@@ -67,6 +72,7 @@ def serve(
     Examples:
       endstop serve --open
       endstop serve --project ~/shop --model anthropic:claude-sonnet-4-5
+      endstop serve --repo ~/shop --repo ~/site
       endstop serve --token             then, elsewhere:
       curl -N -H "Authorization: Bearer es_…" http://127.0.0.1:8765/api/runs
 
@@ -90,7 +96,12 @@ def serve(
             to_do="Make a token that is kept: endstop tokens create",
         )
     wanted = Wanted(
-        project=project, model=model, opens_browser=is_opened, prints_token=token, is_json=is_json
+        project=project,
+        repositories=tuple(repo or ()),
+        model=model,
+        opens_browser=is_opened,
+        prints_token=token,
+        is_json=is_json,
     )
     raise typer.Exit(run_async(_served(door, wanted), new_loop=new_loop))
 
@@ -101,12 +112,14 @@ async def _served(door: Door, wanted: Wanted) -> int:
     from endstop.app import open_app, read_config
     from endstop.app.oracle import require_project
     from endstop.cli.output import Output
+    from endstop.server.coding_repositories import require_served
     from endstop.server.logs import log_to
     from endstop.server.server import make_server
     from endstop.server.serving import access_for, listen, require_tokens
     from endstop.server.serving import serve as serve_at
 
     project = require_project(wanted.project or ".")
+    repositories = [require_served(folder) for folder in wanted.repositories]
     config = read_config()
     async with open_app(config if wanted.model is None else replace(config, model=wanted.model)) as app:
         await require_tokens(app.store, door)  # before anybody can even knock
@@ -114,7 +127,9 @@ async def _served(door: Door, wanted: Wanted) -> int:
             access = await access_for(app, door, _port(listening))
             # On their own machine, people can read any folder anyway. Others get to see this one.
             only = () if door.is_private else (project,)
-            asgi = make_server(app, access, project=str(project), allowed_projects=only)
+            asgi = make_server(
+                app, access, project=str(project), allowed_projects=only, repositories=repositories
+            )
             output = Output(is_json=wanted.is_json)
             log_to()
 

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
@@ -19,12 +19,13 @@ from endstop.errors import InvalidValueError, ToolError
 from endstop.tools.project.folder import Folder
 from endstop.tools.project.glob import matches
 from endstop.tools.project.walk import Walker
-from endstop.tools.visible import program_folders
+from endstop.tools.visible import outermost, program_folders
 
 FIELD = "tests.command"
 
 _MOST_BYTES = 1_000_000
 _SHELL_SIGNS = frozenset(";&|<>()`$*?\n")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\]*\"")
 _ASSIGNMENT = re.compile(r"\w+=")
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*\Z")
 _RUNNERS = ("uv", "poetry", "pdm", "hatch", "rye", "pipenv")
@@ -55,11 +56,18 @@ class TestCommand:
     is_pytest: bool = False
     readable: tuple[Path, ...] = ()
     """What it needs to see beside the project: the virtual environment and the interpreter it is made of."""
+    programs: Path | None = None
+    """Where the project's own programs are, such as ``.venv/bin``: they come before all others."""
 
     @property
     def text(self) -> str:
         """As one would type it."""
         return shlex.join(self.words)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables for all commands of the project: the programs that run its tests come first."""
+        return {} if self.programs is None else {"PATH": _path_with(self.programs)}
 
 
 def find_test_command(
@@ -73,13 +81,13 @@ def find_test_command(
     root = Path(folder).resolve()
     homes = [root] if repository is None else [Path(repository).resolve(), root]
     if configured is not None:
-        return _configured(configured, root)
+        return _configured(configured, root, homes)
     files = _Files(root)
-    if files.has_python_tests(at_root=True):
+    if files.has_python_tests():
         return _pytest(homes)
     words = files.other_command()
     if words is not None:
-        return TestCommand(words=words, readable=_checked_program(words[0], root))
+        return _with_programs(words, root, homes)
     return _pytest(homes) if files.is_python() else None
 
 
@@ -91,12 +99,12 @@ class _Files:
         self._paths = [one.path for one in Walker(self._folder).files()]
         self._at_root = {path for path in self._paths if "/" not in path}
 
-    def has_python_tests(self, *, at_root: bool) -> bool:
+    def has_python_tests(self) -> bool:
         """Whether it is set up for pytest; or is a Python project, and has tests somewhere."""
         for name, words in _PYTEST_SETTINGS.items():
             if name in self._at_root and words in self._text(name):
                 return True
-        is_project = not at_root or any(name in self._at_root for name in _PYTHON_PROJECT)
+        is_project = any(name in self._at_root for name in _PYTHON_PROJECT)
         return is_project and any(matches(path, one) for path in self._paths for one in _TEST_FILES)
 
     def is_python(self) -> bool:
@@ -134,7 +142,7 @@ class _Files:
             return ""
 
 
-def _configured(text: str, root: Path) -> TestCommand:
+def _configured(text: str, root: Path, homes: Sequence[Path]) -> TestCommand:
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:
@@ -143,9 +151,9 @@ def _configured(text: str, root: Path) -> TestCommand:
         ) from error
     if not words:
         raise InvalidValueError(FIELD, text, allowed="a command, such as: pytest -x")
-    if _SHELL_SIGNS & set(text) or _ASSIGNMENT.match(words[0]):
-        return TestCommand(words=("/bin/sh", "-c", text))
-    return TestCommand(words=words, is_pytest=_is_pytest(words), readable=_checked_program(words[0], root))
+    if _SHELL_SIGNS & set(_QUOTED.sub("", text)) or _ASSIGNMENT.match(words[0]):
+        return _with_programs(("/bin/sh", "-c", text), root, homes)
+    return _with_programs(words, root, homes)
 
 
 def _is_pytest(words: Sequence[str]) -> bool:
@@ -157,9 +165,13 @@ def _is_pytest(words: Sequence[str]) -> bool:
     )
 
 
-def _checked_program(program: str, root: Path) -> tuple[Path, ...]:
-    """What the program needs to see; an error if there is none of that name."""
-    found = shutil.which(str(root / program) if "/" in program else program)
+def _with_programs(words: tuple[str, ...], root: Path, homes: Sequence[Path]) -> TestCommand:
+    """The command with what it needs to see; an error if there is no program of that name."""
+    program = words[0]
+    is_python = program.startswith("/") and _PYTHON.match(PurePosixPath(program).name) is not None
+    python = Path(program) if is_python else next(_own_pythons(homes), None)
+    programs = None if python is None else python.parent
+    found = shutil.which(str(root / program) if "/" in program else program, path=_path_with(programs))
     if found is None:
         raise InvalidValueError(
             FIELD,
@@ -167,14 +179,32 @@ def _checked_program(program: str, root: Path) -> tuple[Path, ...]:
             allowed="a program that is installed, by its name or its path",
             to_do=f"Install {program}, or set {FIELD} in the policy to another command",
         )
-    return () if Path(found).is_relative_to(root) else program_folders(Path(found))
+    is_in_project = "/" in program and not program.startswith("/")  # it is seen anyway
+    needed = [*([] if is_in_project else [Path(found)]), *([] if python is None else [python])]
+    return TestCommand(
+        words=words,
+        is_pytest=_is_pytest(words),
+        readable=outermost(folder for one in needed for folder in program_folders(one)),
+        programs=programs,
+    )
+
+
+def _path_with(programs: Path | None) -> str:
+    path = os.environ.get("PATH", os.defpath)
+    return path if programs is None else f"{programs}{os.pathsep}{path}"
+
+
+def _own_pythons(homes: Sequence[Path]) -> Iterator[Path]:
+    """The interpreters of the project's virtual environments."""
+    for python in (home / name / "bin" / "python" for home in homes for name in (".venv", "venv")):
+        if os.access(python, os.X_OK):
+            yield python
 
 
 def _pytest(homes: Sequence[Path]) -> TestCommand:
     """With the project's own interpreter, then the one we run in, then whichever is installed."""
-    for python in (home / name / "bin" / "python" for home in homes for name in (".venv", "venv")):
-        if os.access(python, os.X_OK) and _has_pytest(python):
-            return _run_by(python)
+    for python in filter(_has_pytest, _own_pythons(homes)):
+        return _run_by(python)
     if importlib.util.find_spec("pytest") is not None:
         return _run_by(Path(sys.executable))
     found = shutil.which("python3")
@@ -190,7 +220,12 @@ def _pytest(homes: Sequence[Path]) -> TestCommand:
 
 
 def _run_by(python: Path) -> TestCommand:
-    return TestCommand(words=(str(python), "-m", "pytest"), is_pytest=True, readable=program_folders(python))
+    return TestCommand(
+        words=(str(python), "-m", "pytest"),
+        is_pytest=True,
+        readable=program_folders(python),
+        programs=python.parent,
+    )
 
 
 def _has_pytest(python: Path) -> bool:

@@ -17,6 +17,8 @@ MOST_NAMED = 300
 """So many names of passing, and of failing tests are kept."""
 
 _MOST_NAME_CHARS = 300
+_MOST_LOOKED_UP, _MOST_STEPS = 10_000, 20
+"""A report can be made up to have us look for files all day."""
 _MODULE_STEP = re.compile(r"[\w-]+\Z")
 
 
@@ -117,7 +119,8 @@ class _Reader:
 
     def _looked_up(self, dotted: str) -> str:
         steps = dotted.split(".")
-        if len(dotted) > _MOST_NAME_CHARS or not all(map(_MODULE_STEP.match, steps)):
+        is_too_much = len(steps) > _MOST_STEPS or len(self._files) >= _MOST_LOOKED_UP
+        if is_too_much or not all(map(_MODULE_STEP.match, steps)):
             return dotted
         for end in range(len(steps), 0, -1):
             file = "/".join(steps[:end]) + ".py"

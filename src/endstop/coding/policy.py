@@ -99,7 +99,7 @@ class Policy:
     def budget(self) -> Budget:
         """The budget of a session. Nothing is held back for a closing turn: its parts close by themselves."""
         return Budget(
-            finish_reserve=0,
+            finish_reserve=0.0,
             unknown_price=self.session.unknown_price,
             seconds=self.session.minutes * 60,
             model_calls=self.session.model_calls,

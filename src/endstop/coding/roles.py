@@ -42,6 +42,7 @@ _WRITER_OUTPUT_TOKENS = 2 * DEFAULT_MAX_OUTPUT_TOKENS
 _WRITERS = ("builder", "simplifier")
 TOOL_CALLS_PER_TURN = 10
 _PARALLEL_TOOLS = 3
+"""For those who only read. Writers do one thing after the other: a test must not run before an edit."""
 
 _PROMPTS = Path(__file__).parent / "prompts"
 _SUBMISSIONS: Mapping[str, Submission[Any]] = MappingProxyType(
@@ -76,7 +77,7 @@ def role_agent(role: str, *, model: Model, policy: Policy, tools: Sequence[Tool]
                 turns=turns,
                 seconds=policy.plan.seconds if role == "planner" else None,
                 tool_calls_per_turn=TOOL_CALLS_PER_TURN,
-                parallel_tools=_PARALLEL_TOOLS,
+                parallel_tools=1 if role in _WRITERS else _PARALLEL_TOOLS,
             )
         ),
         escalation=_escalation(role, policy, turns, session),

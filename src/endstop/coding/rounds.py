@@ -8,6 +8,7 @@ from decimal import Decimal
 from endstop.coding import criticising, done, endings, questions, simplifying
 from endstop.coding.desk import Desk, GivenUpError
 from endstop.coding.shapes import Issues, Plan, Verdicts, Work
+from endstop.coding.submissions import submit_plan
 from endstop.coding.testing import run_tests
 from endstop.events.coding import (
     CriteriaJudged,
@@ -97,15 +98,15 @@ class Rounds:
             parent=BUILD,
             tools=self._desk.tools(writes=False),
         )
-        if plan is None and self._was_refused("planner"):
+        if plan is None and self._was_refused("planner", submit_plan().name):
             raise GivenUpError(endings.plan_too_large(self._policy))
         tasks = (self._specification.title or self._stage.question,) if plan is None else plan.tasks
         return (await self._stage.note(PlanGiven(tasks=tasks))).tasks
 
-    def _was_refused(self, scope: str) -> bool:
+    def _was_refused(self, scope: str, tool: str) -> bool:
         return any(
             isinstance(fact.payload, ToolFinished)
-            and fact.payload.scope == scope
+            and (fact.payload.scope, fact.payload.tool) == (scope, tool)
             and fact.payload.status is CallStatus.REFUSED
             for fact in self._stage.journal.recorder.facts
         )

@@ -46,7 +46,7 @@ from endstop.events.coding import (
     SpecificationGiven,
 )
 from endstop.events.facts import UserAwaited
-from endstop.kernel.budget import UnknownPrice
+from endstop.kernel.budget import Budget, UnknownPrice
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import UserSaid
@@ -64,12 +64,39 @@ class SessionTerms:
     """What a session is begun with. Once it has begun, its record says what holds."""
 
     repository: Path
+    base: str
+    """The commit it starts from."""
     policy: Policy
-    test_command: str | None = None
+    test_command: str
+    confinement: str
+    """How its commands are confined, in words."""
     asks_user: bool = True
     yes_under_usd: Decimal | None = None
     concerns: tuple[str, ...] = ()
     """What is unusual about the repository, and was accepted."""
+
+
+async def session_terms(
+    repository: Repository,
+    policy: Policy,
+    *,
+    test_command: str | None = None,
+    asks_user: bool = True,
+    yes_under_usd: Decimal | None = None,
+    concerns: tuple[str, ...] = (),
+) -> SessionTerms:
+    """The terms of a session in a repository. A clear error if nobody knows how its tests are run."""
+    command = await test_command_of(repository.root, test_command or policy.tests.command)
+    return SessionTerms(
+        repository=repository.root,
+        base=repository.head,
+        policy=policy,
+        test_command=command.text,
+        confinement=_confinement(repository.root, repository, policy).words,
+        asks_user=asks_user,
+        yes_under_usd=yes_under_usd,
+        concerns=concerns,
+    )
 
 
 class CodingSession:
@@ -91,6 +118,26 @@ class CodingSession:
         self._cache_dir = cache_dir
         self._terms = terms
 
+    def opening(self, run_id: str, budget: Budget) -> tuple[SessionOpened, ...]:
+        """The terms, for the beginning of the record: whoever goes on with the session finds them there."""
+        terms = self._terms
+        if terms is None:
+            raise RunStateError("A session cannot begin without its terms")
+        self._require_prices(terms.policy, budget)
+        opened = SessionOpened(
+            repository=str(terms.repository),
+            base=terms.base,
+            branch=branch_of(run_id),
+            worktree=str(self._worktrees / run_id),
+            test_command=terms.test_command,
+            confinement=terms.confinement,
+            policy=policy_text(terms.policy),
+            asks_user=terms.asks_user,
+            yes_under_usd=terms.yes_under_usd,
+            concerns=terms.concerns,
+        )
+        return (opened,)
+
     async def conduct(self, stage: Stage) -> Ending:
         try:
             desk = await self._desk(stage)
@@ -100,7 +147,7 @@ class CodingSession:
             return await self._abandoned(stage, given_up.ending)
         except (Halted, Interlude, StoreError):
             raise
-        except (EndstopError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever broke, it is given up with its work saved (G7)
             return await self._abandoned(stage, endings.failed("session", cause(error)))
 
     async def conclude(self, stage: Stage, reason: StopReason) -> Ending:
@@ -128,8 +175,6 @@ class CodingSession:
     async def _saved(self, stage: Stage) -> str | None:
         """Commit what is not committed yet. None if nothing was begun, or if that cannot be done any more:
         then the files are still where they were written."""
-        if stage.noted(SessionOpened) is None:
-            return None
         try:
             worktree = (await self._desk(stage)).worktree
             commit = await worktree.checkpoint("Unfinished work, kept when the session ended")
@@ -143,7 +188,8 @@ class CodingSession:
 
     async def _desk(self, stage: Stage) -> Desk:
         """The place to work: made once, and found again by what the record says of it."""
-        opened = stage.noted(SessionOpened) or await stage.note(await self._opened(stage))
+        opened = stage.noted(SessionOpened)
+        assert opened is not None, "a session begins with it"
         policy = policy_of(opened.policy)
         repository = await open_repository(opened.repository)
         worktree = Worktree(
@@ -166,29 +212,8 @@ class CodingSession:
             yes_under_usd=opened.yes_under_usd,
         )
 
-    async def _opened(self, stage: Stage) -> SessionOpened:
-        terms = self._terms
-        if terms is None:
-            raise RunStateError(f"The session {stage.run_id} has not begun, and nobody says with what")
-        repository = await open_repository(terms.repository)
-        command = await test_command_of(repository.root, terms.test_command or terms.policy.tests.command)
-        self._require_prices(stage, terms.policy)
-        return SessionOpened(
-            repository=str(repository.root),
-            base=repository.head,
-            branch=branch_of(stage.run_id),
-            worktree=str(self._worktrees / stage.run_id),
-            test_command=command.text,
-            confinement=_confinement(repository.root, repository, terms.policy).words,
-            policy=policy_text(terms.policy),
-            asks_user=terms.asks_user,
-            yes_under_usd=terms.yes_under_usd,
-            concerns=terms.concerns,
-        )
-
-    def _require_prices(self, stage: Stage, policy: Policy) -> None:
+    def _require_prices(self, policy: Policy, budget: Budget) -> None:
         """A role whose model has no price, under a cost limit: refused before anything is spent (A10)."""
-        budget = stage.journal.recorder.started.config.budget
         if budget.cost_usd is None or budget.unknown_price is UnknownPrice.WARN:
             return
         for role, name in policy.models.items():
@@ -196,7 +221,8 @@ class CodingSession:
                 raise PriceUnknownError(
                     f"Nobody knows what {name} costs, so session.cost_usd could not be kept",
                     allowed="models of known price under a cost limit",
-                    to_do=f"Name another model in models.{role}, with `endstop policy edit`",
+                    to_do=f"Name another model in models.{role}, or have session.unknown_price warn, with "
+                    "`endstop policy edit`",
                 )
 
 

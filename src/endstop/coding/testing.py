@@ -15,6 +15,7 @@ from endstop.kernel.texts import readable
 from endstop.tools.confinement import Confinement, scratch_folder
 from endstop.tools.processes import CommandResult
 from endstop.tools.project.folder import Folder
+from endstop.tools.threads import call_in_thread
 
 __all__ = ["TestCommand", "find_test_command", "project_environment", "run_tests", "told"]
 
@@ -42,12 +43,12 @@ async def run_tests(
         done = await confinement.run(
             command.words,
             timeout_s=seconds,
-            env={**project_environment(confinement.folder), **_kept_out(scratch)},
+            env={**project_environment(confinement.folder), **command.environment, **_kept_out(scratch)},
             readable=command.readable,
             writable=(scratch,),
         )
         took_s = time.perf_counter() - started
-        report, is_there = _report_in(scratch, confinement.folder)
+        report, is_there = await call_in_thread(_report_in, scratch, confinement.folder)
     exit_code, note = _judged(done, report, is_there=is_there, is_pytest=command.is_pytest, seconds=seconds)
     return TestsRun(
         round=round,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from endstop.coding.testing import TestCommand, project_environment, run_tests, told
@@ -19,15 +19,24 @@ _MOST_CHARS_OF_A_FAILURE = 2_000
 
 
 def command_tool(
-    confinement: Confinement, *, seconds: float, allow: Sequence[str] | None
+    confinement: Confinement,
+    tests: TestCommand | None = None,
+    *,
+    seconds: float,
+    allow: Sequence[str] | None,
 ) -> FunctionTool[..., object]:
-    """``run_command``. With ``allow`` only commands that begin with these words, and no shell reads them."""
+    """``run_command``. With ``allow`` only commands that begin with these words, and no shell reads them.
+
+    What ``tests`` are run by is there for other commands, too.
+    """
+    own: Mapping[str, str] = {} if tests is None else tests.environment
 
     async def run_command(command: Annotated[str, "What to run, as for sh -c"]) -> str:
         done = await confinement.run(
             command if allow is None else _as_allowed(command, allow),
             timeout_s=seconds,
-            env=project_environment(confinement.folder),
+            env={**project_environment(confinement.folder), **own},
+            readable=() if tests is None else tests.readable,
         )
         if done.timed_out:
             raise ToolError(

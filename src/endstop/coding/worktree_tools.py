@@ -37,11 +37,12 @@ def worktree_tools(
 def _writing(
     folder: str | Path, confinement: Confinement, policy: Policy, test_command: TestCommand | None
 ) -> Iterator[Tool]:
-    rules = policy.forbidden
-    files = WorktreeFiles(folder, Forbidden(paths=rules.paths, contents=rules.contents))
+    forbidden = Forbidden(paths=policy.forbidden.paths, contents=policy.forbidden.contents)
+    files = WorktreeFiles(folder, forbidden)
     yield FunctionTool(files.write_file, changes_something=True, idempotent=True)
     yield FunctionTool(files.edit_file, changes_something=True)
     yield FunctionTool(files.delete_file, changes_something=True)
-    yield command_tool(confinement, seconds=policy.commands.seconds, allow=policy.commands.allow)
+    rules = policy.commands
+    yield command_tool(confinement, test_command, seconds=rules.seconds, allow=rules.allow)
     if test_command is not None:
         yield tests_tool(confinement, test_command, seconds=policy.tests.seconds)

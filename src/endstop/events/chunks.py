@@ -209,7 +209,7 @@ def granted(grant: Grant) -> dict[str, object]:
 
 def percent_of(part: float) -> float:
     """A part of one in percent: 70 and not 70.0, nor 70.00000000000001."""
-    percent = round(part * 100, 3)
+    percent = round(float(part) * 100, 3)  # a reserve of 0 is whole
     return int(percent) if percent.is_integer() else percent
 
 

@@ -66,11 +66,22 @@ def canonical_arguments(arguments: object) -> str:
     """``arguments`` as text in one canonical form. Takes anything, JSON text included; never fails."""
     if isinstance(arguments, str):
         arguments = _read_json(arguments)
+    return _written(_plain(arguments))
+
+
+def canonical_text(arguments: str) -> tuple[str, bool]:
+    """The canonical form of JSON text, and whether it says the same to the letter: white space inside of
+    texts is folded, and a program, say, is another without it."""
+    given = _read_json(arguments)
+    plain = _plain(given)
+    return _written(plain), plain == given
+
+
+def _plain(arguments: object) -> object:
     try:
-        plain = _canonical(arguments, 0)
+        return _canonical(arguments, 0)
     except Exception:  # noqa: BLE001 - the object is not ours: its keys or items may raise anything
-        plain = _shown(arguments)
-    return _written(plain)
+        return _shown(arguments)
 
 
 def _written(plain: object) -> str:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 from endstop.kernel.amounts import NOTHING, Amounts, sound
 from endstop.kernel.budget import Budget, Grant
-from endstop.kernel.canonical import canonical_arguments, key_of
+from endstop.kernel.canonical import canonical_arguments, canonical_text, key_of
 from endstop.kernel.evolve import maker, quick
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LimitKind
@@ -136,6 +136,13 @@ class ToolCalled(Observation):
     """A fingerprint: equal for calls that mean the same."""
     is_cursor: bool = False
     """Repeating this tool is how it works (``next_page``): only identical results count as no progress."""
+    written: str | None = None
+    """As the model wrote it, where the canonical form does not say the same to the letter."""
+
+    @property
+    def exact_arguments(self) -> str:
+        """What the model said, to the letter."""
+        return self.arguments if self.written is None else self.written
 
 
 class CallStatus(StrEnum):
@@ -274,7 +281,12 @@ def tool_called(
     is_cursor: bool = False,
 ) -> ToolCalled:
     """A ``ToolCalled`` from arguments of any kind: a mapping, JSON text, broken text."""
-    canonical = canonical_arguments(arguments)
+    written: str | None = None
+    if isinstance(arguments, str):
+        canonical, is_faithful = canonical_text(arguments)
+        written = None if is_faithful else arguments
+    else:
+        canonical = canonical_arguments(arguments)
     return _tool_called(
         at_s=at_s,
         scope=scope,
@@ -284,6 +296,7 @@ def tool_called(
         arguments=canonical,
         key=key_of(tool, canonical),
         is_cursor=is_cursor,
+        written=written,
     )
 
 

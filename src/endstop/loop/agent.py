@@ -19,6 +19,8 @@ from endstop.loop.toolbox import Toolbox
 from endstop.ports import Model, Tool
 
 if TYPE_CHECKING:
+    from endstop.events.facts import Note
+    from endstop.kernel.budget import Budget
     from endstop.kernel.outcome import Ending, StopReason
     from endstop.loop.conducting import Stage
     from endstop.loop.turns import Turns
@@ -40,6 +42,10 @@ agent is not done by then, and the governor has nothing against it, it is called
 
 class Conducting(Protocol):
     """Takes a run through several parts, each an agent of its own, in place of the tool loop."""
+
+    def opening(self, run_id: str, budget: Budget) -> Iterable[Note]:
+        """What its record begins with, right after ``run.started``. Raises if it cannot begin."""
+        ...
 
     async def conduct(self, stage: Stage) -> Ending:
         """From the beginning, each time: after a crash or a pause, too. The stage remembers what was done."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from endstop.errors import NotEnoughLeftError
-from endstop.events.facts import Note, UserAwaited
+from endstop.events.facts import Note, ReviewDecided, UserAwaited
 from endstop.kernel.amounts import SPENT_KINDS
 from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import ROOT
@@ -23,6 +23,7 @@ from endstop.kernel.observation import (
     CallUnaffordable,
     Observation,
     RunPaused,
+    RunResumed,
     ScopeOpened,
     ToolCalled,
     ToolFinished,
@@ -38,6 +39,7 @@ from endstop.kernel.outcome import (
     StopReason,
     UnderReview,
 )
+from endstop.kernel.review import Rejected, Review
 from endstop.kernel.usage import Usage
 from endstop.kernel.verdict import Stop
 from endstop.loop.agent import Agent
@@ -133,6 +135,8 @@ class Stage:
         for name in dict.fromkeys((ROOT, scope)):
             verdict = self.journal.verdict(name)
             if isinstance(verdict, Stop):
+                if name != ROOT:
+                    self._passed_up(verdict.reason)
                 raise Halted(verdict.reason)
         if self._driver.is_to_leave:
             raise Interlude(None)
@@ -174,7 +178,7 @@ class Stage:
             if not self.journal.is_open(scope):
                 self._carve(scope, budget, parent)
                 self.observe(UserSaid(at_s=self.journal.now_s, scope=scope, text=question))
-            ending = self._ended(await self._driver.run_part(agent, scope))
+            ending = self._ended(await self._driver.run_part(agent, scope), scope)
         self._require_begun(scope, ending, parent)
         return Part(ending=ending, submitted=self._submitted(scope, agent))
 
@@ -212,10 +216,22 @@ class Stage:
                     self._require_more(parent, kind)
             raise
 
-    def _ended(self, outcome: Outcome | None) -> Ending:
+    def _ended(self, outcome: Outcome | None, scope: str) -> Ending:
+        if isinstance(outcome, UnderReview):
+            self._require_use(outcome.review, scope)
         if outcome is None or isinstance(outcome, AwaitingUser | UnderReview):
             raise Interlude(outcome)
         return outcome
+
+    def _require_use(self, review: Review, scope: str) -> None:
+        """A run that has to stop whatever is decided about a part of it waits for nobody."""
+        verdict = self.journal.verdict(ROOT)
+        if not isinstance(verdict, Stop):
+            return
+        self.observe(RunResumed(at_s=self.journal.now_s))
+        decision = Rejected(by="endstop", why=verdict.reason.message)
+        self.journal.note(ReviewDecided(scope=scope, review_id=review.id, decision=decision, by=decision.by))
+        raise Halted(verdict.reason)
 
     def _require_begun(self, scope: str, ending: Ending, parent: str) -> None:
         """A part that could not even begin shows that what is above it has too little left: that is the
@@ -234,6 +250,12 @@ class Stage:
                 self.require_go(account.id)
                 return
 
+    def _passed_up(self, reason: StopReason) -> None:
+        """What a limit of a part ends is the whole run: have the governor say the same of it, so that whoever
+        judges the record again comes to the same end."""
+        if reason.limit is not None and reason.limit in SPENT_KINDS:
+            self.observe(CallUnaffordable(at_s=self.journal.now_s, limit=reason.limit))
+
     def _submitted(self, scope: str, agent: Agent) -> str | None:
         """What the terminal tool of a part was called with when it did its job."""
         terminal = None if agent.terminal is None else agent.terminal.spec.name
@@ -246,7 +268,7 @@ class Stage:
             if payload.scope != scope or payload.tool != terminal:
                 continue
             if isinstance(payload, ToolCalled):
-                arguments[payload.call] = payload.arguments
+                arguments[payload.call] = payload.exact_arguments
             elif payload.status is CallStatus.EXECUTED:
                 submitted = arguments.get(payload.call)
         return submitted

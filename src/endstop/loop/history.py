@@ -87,7 +87,7 @@ class _Reader:
                 self.user(text)
             case AssistantSaid():
                 self._said = payload  # one that broke off and was tried again is followed by the whole
-            case ToolCalled(call=call, tool=tool, arguments=arguments):
+            case ToolCalled(call=call, tool=tool, exact_arguments=arguments):
                 self._calls.append(ToolRequest(id=call, tool=tool, arguments=arguments))
             case ToolFinished(call=call, tool=tool, result=result, is_error=is_error):
                 self._results[call] = ToolMessage(call=call, tool=tool, text=result, is_error=is_error)

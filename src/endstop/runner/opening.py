@@ -57,7 +57,11 @@ def new_recorder(
         own_parts=agent.own_parts,
     )
     run_id = run_id or f"run_{os.urandom(6).hex()}"
-    return Recorder(started, run_id=run_id, time=time, source=SOURCE, detectors=own)
+    recorder = Recorder(started, run_id=run_id, time=time, source=SOURCE, detectors=own)
+    if agent.conducting is not None:
+        for note in agent.conducting.opening(run_id, agent.config.budget):
+            recorder.note(note, time=time)
+    return recorder
 
 
 def require_price(agent: Agent) -> None:

@@ -42,6 +42,10 @@ _PAGE = 500
 _LOOK_BACK = 64
 
 
+def new_run_id() -> str:
+    return f"run_{os.urandom(6).hex()}"
+
+
 class Hub:
     """One per server."""
 
@@ -72,9 +76,9 @@ class Hub:
 
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def start(self, agent: Agent, question: str, **options: Any) -> str:
+    async def start(self, agent: Agent, question: str, *, run_id: str | None = None, **options: Any) -> str:
         """Start a run in the background, with its streams; its id. It outlives every connection."""
-        run_id = f"run_{os.urandom(6).hex()}"
+        run_id = run_id or new_run_id()
         return await self._opened(
             run_id, lambda live: self._runner.start(agent, question, **live, run_id=run_id, **options)
         )

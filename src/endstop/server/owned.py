@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from endstop.coding import CODING
 from endstop.errors import UnknownConversationError, UnknownRunError
 from endstop.ports import Conversation, Store, StoredRun
 from endstop.server.access import Caller
@@ -15,6 +16,14 @@ async def own_run(store: Store, caller: Caller, run_id: str) -> StoredRun:
         found = None
     if found is None or found.user != caller.user:
         raise UnknownRunError(f"There is no run {run_id!r}", to_do="List yours: GET /api/runs")
+    return found
+
+
+async def own_session(store: Store, caller: Caller, run_id: str) -> StoredRun:
+    """A coding session of the caller's, or ``UnknownRunError``."""
+    found = await own_run(store, caller, run_id)
+    if found.agent != CODING:
+        raise UnknownRunError(f"The run {run_id!r} is no coding session", to_do="List yours: GET /api/coding")
     return found
 
 

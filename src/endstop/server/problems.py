@@ -27,6 +27,7 @@ from endstop.errors import (
     PolicyError,
     PriceUnknownError,
     RecordTakenError,
+    RepositoryError,
     RequestError,
     RequestTooLargeError,
     RequestTooSlowError,
@@ -58,6 +59,7 @@ _STATUS_OF_KIND: tuple[tuple[type[EndstopError], int], ...] = (
     (UnknownTokenError, 404),
     (RunStateError, 409),
     (RecordTakenError, 409),
+    (RepositoryError, 409),
     (StoreError, 503),
     (InvalidValueError, 422),
     (UnboundedError, 422),
@@ -170,8 +172,9 @@ def problem_of(error: EndstopError) -> JSONResponse:
     bounds = getattr(error, "bounds", None)
     if bounds:
         detail["bounds"] = bounds
-    if isinstance(error, TreeError) and error.problems:
-        detail["problems"] = list(error.problems)
+    problems: Sequence[object] = getattr(error, "problems", ())  # all that is wrong with a tree or a policy
+    if problems:
+        detail["problems"] = [str(problem) for problem in problems]
     retry_after_s = getattr(error, "retry_after_s", None)
     headers = {} if retry_after_s is None else {"Retry-After": str(max(ceil(retry_after_s), 1))}
     return problem(status_of(error), detail, headers)

@@ -13,6 +13,8 @@ from endstop.app import App
 from endstop.app.oracle import tree_library
 from endstop.server import (
     routes_bound,
+    routes_coding,
+    routes_coding_work,
     routes_conversations,
     routes_health,
     routes_models,
@@ -28,6 +30,8 @@ from endstop.server import (
     routes_trees,
 )
 from endstop.server.access import Access, install_access
+from endstop.server.coding_repositories import Repositories
+from endstop.server.coding_sessions import CodingSessions
 from endstop.server.context import Context
 from endstop.server.description import describe
 from endstop.server.hub import HEARTBEAT_S, Hub
@@ -49,6 +53,8 @@ _ROUTES = (
     routes_models,
     routes_trees,
     routes_bound,
+    routes_coding,
+    routes_coding_work,
     routes_health,
     routes_page,  # the last: it takes what the others leave
 )
@@ -66,11 +72,13 @@ def make_server(
     make_agent: MakeAgent | None = None,
     project: str | None = None,
     allowed_projects: Sequence[Path] = (),
+    repositories: Sequence[Path] = (),
     recovers: bool = True,
     heartbeat_s: float = HEARTBEAT_S,
 ) -> FastAPI:
     """The server. ``project`` is asked about where a question names none; ``allowed_projects`` and what is
-    in them are the only folders that may be named, if there are any."""
+    in them are the only folders that may be named, if there are any. ``repositories`` are those that coding
+    sessions may work in, beside the project; whoever started it on their own machine may name any."""
     server = FastAPI(
         title="Endstop",
         version=version("endstop"),
@@ -93,6 +101,14 @@ def make_server(
         make_agent=oracle_maker(context) if make_agent is None else make_agent,
         project=project,
         allowed_projects=tuple(path.resolve() for path in allowed_projects),
+    )
+    served = (*repositories, *(() if project is None else (Path(project),)))
+    server.state.coding = CodingSessions(
+        repositories=Repositories(
+            access=access,
+            served=tuple(dict.fromkeys(path.expanduser().resolve() for path in served)),
+            examples=app.config.home / "examples",
+        )
     )
     return describe(server)
 

@@ -6,13 +6,14 @@ Bubblewrap does that where it is there. Where it is not, what is left are limits
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import os
 import shutil
 import tempfile
+import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from signal import SIGKILL
@@ -31,6 +32,8 @@ MOST_FILE_BYTES = 1_000_000_000
 _MB = 1_000_000
 _NAMES = Path("/etc/resolv.conf")
 """Often a link to where nothing else is visible."""
+_SCRATCH = "endstop-scratch-"
+_OLD_S = 86_400.0
 _LIMITS = """
 ulimit -c 0
 ulimit -d "$1"
@@ -150,7 +153,7 @@ class Confinement:
         processes = str(2 * MOST_PROCESSES) if self.is_sandboxed else "any"
         return [str(self._memory_bytes // 1_024), str(MOST_FILE_BYTES // 512), str(seconds), processes]
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _home(self) -> AsyncGenerator[dict[str, str]]:
         """The variables for a home and a place for temporary files that are the command's own."""
         if self.is_sandboxed:
@@ -160,14 +163,25 @@ class Confinement:
             yield {"HOME": str(home), "TMPDIR": str(home)}
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def scratch_folder() -> AsyncGenerator[Path]:
-    """A folder for a while. It is deleted at the end, with all that is in it."""
-    folder = Path(tempfile.mkdtemp(prefix="endstop-")).resolve()
+    """A folder for a while. It is deleted at the end, with all that is in it.
+
+    So are those of processes that were killed before they could do that, when they are a day old.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=_SCRATCH)).resolve()
     try:
+        await call_in_thread(_sweep, folder.parent)
         yield folder
     finally:
         await call_in_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+def _sweep(place: Path) -> None:
+    for left in place.glob(f"{_SCRATCH}*"):
+        with contextlib.suppress(OSError):  # somebody else's, or gone
+            if time.time() - left.lstat().st_mtime > _OLD_S:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _environment() -> dict[str, str]:

@@ -58,7 +58,7 @@ class Watch:
         pids = self._members()
         if len(pids) > self._most_processes:
             self.excess = f"more than {self._most_processes:,} processes"
-        elif _is_more(pids, self._most_bytes):
+        elif takes_more(pids, self._most_bytes):
             self.excess = f"more than {self._most_bytes // _MB:,} MB of memory"
         if self.excess:
             for pid in pids:
@@ -97,7 +97,7 @@ class Watch:
                 os.close(process)
 
 
-def _is_more(pids: list[int], most_bytes: int) -> bool:
+def takes_more(pids: list[int], most_bytes: int) -> bool:
     """Whether they take more memory than that. What they share is counted once, which takes a longer look."""
     page = os.sysconf("SC_PAGE_SIZE")
     if sum(_resident_pages(pid) for pid in pids) * page <= most_bytes:

@@ -1,4 +1,4 @@
-import { ListTree, type LucideIcon, MessageSquare, Scale, Settings, Timer } from "lucide-react";
+import { Hammer, ListTree, type LucideIcon, MessageSquare, Scale, Settings, Timer } from "lucide-react";
 
 export type Place = { to: string; name: string; about: string; Icon: LucideIcon };
 
@@ -8,5 +8,6 @@ export const PLACES: readonly Place[] = [
   { to: "/runs", name: "Runs", about: "Every run, and how it ended", Icon: Timer },
   { to: "/reviews", name: "Reviews", about: "Runs that wait for your decision", Icon: Scale },
   { to: "/trees", name: "Trees", about: "How the agent behaves, drawn", Icon: ListTree },
+  { to: "/coding", name: "Coding", about: "Have something built, at a price you approve", Icon: Hammer },
   { to: "/settings", name: "Settings", about: "Limits, model, access", Icon: Settings },
 ];

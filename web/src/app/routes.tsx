@@ -20,6 +20,8 @@ export function router() {
             { path: "/reviews", lazy: () => import("@/reviews/reviews-view") },
             { path: "/trees", lazy: () => import("@/trees/trees-view") },
             { path: "/trees/:name", lazy: () => import("@/trees/tree-view") },
+            { path: "/coding", lazy: () => import("@/coding/coding-view") },
+            { path: "/coding/:runId", lazy: () => import("@/coding/session-view") },
             { path: "/settings", lazy: () => import("@/settings/settings-view") },
             { path: "*", element: <Navigate to="/" replace /> },
           ],

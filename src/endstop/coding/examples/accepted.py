@@ -46,22 +46,20 @@ def report(entries):
     lines.append(f"{as_hours(total)} in all")
     return "\\n".join(lines)
 '''
-_LAST_TEST = """\
-def test_the_report_ends_with_the_hours_in_all():
-    assert report(read(WEEK)).splitlines()[-1] == "3:00 in all"
-"""
+_ABOVE = '    assert as_hours(65) == "1:05"\n\n\n'
 _PROJECTS_TEST = """\
-
-
 def test_each_project_has_its_hours_and_its_share_most_hours_first():
     assert report(read(WEEK)).splitlines()[:-1] == ["2:15 garden (75%)", "0:45 website (25%)"]
+
+
 """
 _EMPTY_TEST = """\
-
-
 def test_an_empty_timesheet_has_no_hours():
     assert report([]) == "0:00 in all"
+
+
 """
+_BELOW = "def test_the_report_ends_with_the_hours_in_all():\n"
 _LEAST_FIRST = "    return sorted(minutes.items(), key=lambda item: item[1])\n"
 _MOST_FIRST = "    return sorted(minutes.items(), key=lambda item: item[1], reverse=True)\n"
 _UNGUARDED = "    percent = 100 / total\n"
@@ -86,7 +84,7 @@ _IMPORT_COUNTER = "import sys\nfrom collections import Counter\nfrom dataclasses
 
 _BUILDS = calls_many(
     edits(CODE, _REPORT, _REPORT_PER_PROJECT),
-    edits(TESTS, _LAST_TEST, _LAST_TEST + _PROJECTS_TEST),
+    edits(TESTS, _ABOVE + _BELOW, _ABOVE + _PROJECTS_TEST + _BELOW),
     text="The report gets a line for each project, and a test that says what I expect.",
 )
 _MENDS_ORDER = calls_many(
@@ -95,7 +93,7 @@ _MENDS_ORDER = calls_many(
 )
 _MENDS_EMPTY = calls_many(
     edits(CODE, _UNGUARDED, _GUARDED),
-    edits(TESTS, _PROJECTS_TEST, _PROJECTS_TEST + _EMPTY_TEST),
+    edits(TESTS, _PROJECTS_TEST + _BELOW, _PROJECTS_TEST + _EMPTY_TEST + _BELOW),
     text="The critic is right: without an entry there is nothing to divide by. I add the case, and its test.",
 )
 _SIMPLIFIES = calls_many(

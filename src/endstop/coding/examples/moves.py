@@ -14,5 +14,6 @@ RUNS_TESTS = calls_many(calls("run_tests"), text="Now the tests.")
 
 
 def edits(path: str, old: str, new: str) -> ScriptedReply:
-    """One piece of a file becomes another."""
+    """One piece of a file becomes another. It must not be in there any more then: so an edit that is made
+    again, because nobody knows whether it had its effect, is refused and does no harm."""
     return calls("edit_file", path=path, old=old, new=new)

@@ -43,8 +43,8 @@ def part_of(request: ModelRequest) -> str:
 
 
 def _carried_out(request: ModelRequest) -> int:
-    """How many replies are behind it. One whose calls were cut off is made again: an edit that had its
-    effect nevertheless is answered with an error then, and does no harm."""
+    """How many replies are behind it. One whose calls were cut off is made again, as nobody knows
+    whether they had their effect."""
     cut_off = {
         message.call
         for message in request.messages

@@ -10,16 +10,14 @@ _BEFORE = "    return _minutes(end) - _minutes(start)\n"
 _WITHOUT_SIGN = "    return abs(_minutes(end) - _minutes(start))\n"
 _AT_LEAST_NOTHING = "    return max(_minutes(end) - _minutes(start), 0)\n"
 _UNTIL_MIDNIGHT = "    return (_minutes(end) if end >= start else 24 * 60) - _minutes(start)\n"
-_FIRST_TEST = """\
-def test_minutes_are_counted_from_start_to_end():
-    assert minutes_between("09:00", "10:30") == 90
-"""
+_ABOVE = '    assert minutes_between("09:00", "10:30") == 90\n\n\n'
 _WEAK_TEST = """\
-
-
 def test_minutes_are_never_negative():
     assert minutes_between("22:00", "01:00") >= 0
+
+
 """
+_BELOW = "def test_each_line_is_an_entry():\n"
 
 _VERDICTS = calls(
     "submit_verdicts",
@@ -46,7 +44,7 @@ def _finds(detail: str) -> ScriptedReply:
         "gravity": "critical",
         "title": "Work past midnight is counted wrongly",
         "file": CODE,
-        "line": 20,
+        "line": 19,
         "detail": f"From 22:00 to 01:00 are 3 hours. {detail}",
     }
     return calls("submit_issues", issues=[issue])
@@ -102,7 +100,7 @@ STUCK = Example(
             READS_ALL,
             calls_many(
                 edits(CODE, _BEFORE, _WITHOUT_SIGN),
-                edits(TESTS, _FIRST_TEST, _FIRST_TEST + _WEAK_TEST),
+                edits(TESTS, _ABOVE + _BELOW, _ABOVE + _WEAK_TEST + _BELOW),
                 text="The sign is wrong, so I take it away.",
             ),
             RUNS_TESTS,
