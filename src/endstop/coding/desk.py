@@ -18,12 +18,10 @@ from endstop.coding.testing import TestCommand
 from endstop.coding.worktree import Worktree
 from endstop.coding.worktree_tools import worktree_tools
 from endstop.events.coding import RoundEnded
-from endstop.events.facts import ReviewRequested
-from endstop.events.reviewing import open_request
 from endstop.kernel.budget import Budget, Grant
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind
-from endstop.kernel.observation import RunPaused, RunResumed
+from endstop.kernel.observation import RunResumed
 from endstop.kernel.outcome import Abandoned, Cancelled, Failed
 from endstop.kernel.review import Approved, NeedsChanges, Rejected, Review, ReviewDecision
 from endstop.loop.agent import Agent
@@ -148,12 +146,10 @@ class Desk:
     async def _review(self, review: Review) -> ReviewDecision:
         """A reviewer agent decides in place of a person. What it spends is the session's, time as well: an
         agent that works is no person who is waited for."""
-        given: ReviewGiven | None = None
         self.stage.observe(RunResumed(at_s=self.stage.journal.now_s))
-        try:
-            given = await self.ask("reviewer", review_question(review), scope=f"reviewer {review.id}")
-        finally:
-            self._wait_on(review, is_decided=given is not None)
+        given: ReviewGiven | None = await self.ask(
+            "reviewer", review_question(review), scope=f"reviewer {review.id}"
+        )
         if given is None:
             raise LookupError("The reviewer decided nothing: a person has to")
         grant = Grant(turns=self.policy.review.turns, by="reviewer", why=given.why)
@@ -164,15 +160,6 @@ class Desk:
                 return NeedsChanges(feedback=given.why, grant=grant)
             case ReviewChoice.REJECTED:
                 return Rejected(by="reviewer", why=given.why)
-
-    def _wait_on(self, review: Review, *, is_decided: bool) -> None:
-        """Have the run wait again, as whoever had it reviewed believes it does. A review that the reviewer
-        left open is a person's now: it is asked for anew."""
-        journal = self.stage.journal
-        waiting = open_request(journal.recorder.facts)
-        if waiting is not None and not is_decided:
-            journal.note(ReviewRequested(scope=waiting.scope, review=review))
-        self.stage.observe(RunPaused(at_s=journal.now_s, why=review.why))
 
 
 def _part(left: Decimal, share: Decimal, least: Decimal | int) -> Decimal:

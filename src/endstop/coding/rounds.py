@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from endstop.coding import criticising, done, endings, questions, simplifying
 from endstop.coding.desk import Desk, GivenUpError
+from endstop.coding.forbidden import Forbidden
 from endstop.coding.shapes import Issues, Plan, Verdicts, Work
 from endstop.coding.submissions import submit_plan
 from endstop.coding.testing import run_tests
@@ -31,6 +32,7 @@ BUILD = "build"
 """The account that the approved price is carved for."""
 
 _BUILDING = "building"
+_MOST_LOOKED_THROUGH = 2_000_000
 _NO_VERDICT = "The critic handed in nothing: nobody has looked for critical issues"
 
 
@@ -41,14 +43,15 @@ class Looked:
     tests: TestsRun
     criteria: tuple[Criterion, ...] = ()
     issues: IssuesFound | None = None
+    forbidden: tuple[str, ...] = ()
+    """What was changed by some command though the policy forbids it: the file tools refuse that."""
 
     @property
     def open_issues(self) -> tuple[str, ...]:
         """What still has to be done."""
         found = done.open_issues(self.tests, self.criteria, () if self.issues is None else self.issues.issues)
-        if self.tests.are_green and self.issues is None:
-            return (*found, _NO_VERDICT)
-        return found
+        nobody_looked = (_NO_VERDICT,) if self.tests.are_green and self.issues is None else ()
+        return (*self.forbidden, *found, *nobody_looked)
 
 
 class Rounds:
@@ -70,10 +73,12 @@ class Rounds:
         before: Looked | None = None
         for number in range(1, most + 1):
             looked = await self._worked(number, plan, before)
-            if not looked.open_issues and self._stage.noted(RoundEnded, round=number) is None:
-                await self._simplified(number)
-            ended = await self._ended(number, looked)
-            if not looked.open_issues:
+            ended = self._stage.noted(RoundEnded, round=number)
+            if ended is None:
+                if not looked.open_issues:
+                    await self._simplified(number)
+                ended = await self._ended(number, looked)
+            if not ended.open_issues:
                 return await self._succeeded(looked)
             self._compare(ended)
             before = looked
@@ -83,7 +88,7 @@ class Rounds:
     def _budget(self) -> Budget:
         """What was approved is what the build may use (G2)."""
         tokens = int(self._price.tokens * self._policy.price.contingency)
-        return Budget(tokens=max(tokens, 1), cost_usd=self._price.price_usd or None, finish_reserve=0)
+        return Budget(tokens=max(tokens, 1), cost_usd=self._price.price_usd or None, finish_reserve=0.0)
 
     # ── plan ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -132,10 +137,24 @@ class Rounds:
         )
         self._work = work or self._work
         tests = await self._tested(number, after=_BUILDING)
+        forbidden = await self._forbidden()
         if not tests.are_green:
-            return Looked(tests=tests)
+            return Looked(tests=tests, forbidden=forbidden)
         judged = await self._judged(number, tests)
-        return Looked(tests=tests, criteria=judged.criteria, issues=await self._criticised(number))
+        issues = await self._criticised(number)
+        return Looked(tests=tests, criteria=judged.criteria, issues=issues, forbidden=forbidden)
+
+    async def _forbidden(self) -> tuple[str, ...]:
+        rules = self._policy.forbidden
+        forbidden = Forbidden(paths=rules.paths, contents=rules.contents)
+        paths = [path for path in (await self._desk.worktree.stat()).paths if forbidden.path_rule(path)]
+        diff = await self._desk.worktree.diff(most_chars=_MOST_LOOKED_THROUGH)
+        added = "\n".join(line[1:] for line in diff.splitlines() if line.startswith("+"))
+        rule = forbidden.content_rule(added)
+        return (
+            *(f"Changed, though the policy forbids it: {path}. Take that back." for path in paths),
+            *((f"There is text that the policy forbids: {rule}. Take that out.",) if rule else ()),
+        )
 
     async def _tested(self, number: int, *, after: str) -> TestsRun:
         noted = self._stage.noted(TestsRun, round=number, after=after)
@@ -193,10 +212,7 @@ class Rounds:
         return await self._stage.note(criticising.counted(found.issues, round=number, policy=self._policy))
 
     async def _ended(self, number: int, looked: Looked) -> RoundEnded:
-        """Commit the round, once, whatever becomes of this process in between."""
-        noted = self._stage.noted(RoundEnded, round=number)
-        if noted is not None:
-            return noted
+        """Commit the round. Should this process die before that is noted, another comes to the same commit."""
         worktree = self._desk.worktree
         commit = await worktree.commit(number, self._message(number, looked))
         stat = await worktree.stat()
@@ -296,6 +312,10 @@ class Rounds:
             lines_after=(await worktree.stat()).lines,
             tests=tests,
         )
+        if ended.is_kept and await self._forbidden():
+            ended = replace(
+                ended, is_kept=False, why="It changed what the policy forbids: it was taken back."
+            )
         if not ended.is_kept:
             await worktree.restore(before)
         return await self._stage.note(ended)

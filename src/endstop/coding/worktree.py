@@ -7,7 +7,7 @@ index, stash and settings are never touched.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from endstop.coding import branches, places
@@ -34,6 +34,8 @@ class DiffStat:
     added: int = 0
     """Lines. A file that is not text has none."""
     removed: int = 0
+    paths: tuple[str, ...] = field(default=(), compare=False)
+    """Of the files, as git has them."""
 
     @property
     def lines(self) -> int:
@@ -128,11 +130,12 @@ class Worktree:
             _checked(since or self.base),
             _checked(until) if until else await self.tree(),
         )
-        lines = [item.split("\t", 2)[:2] for item in counted.items]
+        lines = [item.split("\t", 2) for item in counted.items]
         return DiffStat(
             files=len(lines),
-            added=sum(int(added) for added, _ in lines if added != "-"),
-            removed=sum(int(removed) for _, removed in lines if removed != "-"),
+            added=sum(int(added) for added, _, _ in lines if added != "-"),
+            removed=sum(int(removed) for _, removed, _ in lines if removed != "-"),
+            paths=tuple(path for _, _, path in lines),
         )
 
     async def diff(
