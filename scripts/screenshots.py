@@ -8,6 +8,7 @@ does as it is told. What is asked about is a copy of our own documentation.
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -27,6 +28,14 @@ QUESTION = "How does Endstop stop an agent that would run for ever?"
 SIZES = {"wide": {"width": 1280, "height": 800}, "narrow": {"width": 380, "height": 800}}
 Ready: TypeAlias = Callable[[Page], None]
 RUNAWAY = "Run as far as you can."
+
+WITHOUT_PLACES = """places => {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode())
+        for (const [place, words] of Object.entries(places))
+            walker.currentNode.nodeValue = walker.currentNode.nodeValue.replaceAll(place, words);
+}"""
+"""Where this machine keeps its files is nothing for a picture."""
 
 
 def main() -> None:
@@ -48,19 +57,25 @@ def main() -> None:
 
 
 def furnished(server: Any) -> Any:
-    """Somebody with a good answer, a runaway that was stopped, a loop that was found, and one that waits."""
+    """Somebody with a good answer, a runaway that was stopped, a loop that was found, and one that waits.
+
+    Of coding sessions, one that was built, and one whose price is to be decided.
+    """
     guest = server.new_guest()
     guest.ran("think about what a reserve is for")
     guest.ran("Look at it once more", model="playground:repeats_call")
     guest.paused(turns=8)
     guest.ran(RUNAWAY, model="playground:runaway", on_limit="review")
     guest.ran(QUESTION)
+    guest.coded("accepted")
+    guest.began_coding("dear")
     return guest
 
 
 def views(guest: Any) -> dict[str, tuple[str, Ready]]:
     runs = {one["question"]: one["run_id"] for one in guest.api("GET", "/api/runs")["runs"]}
-    chat = {question: f"/c/{guest.conversation_of(run)}" for question, run in runs.items()}
+    sessions = {one["model"]: f"/coding/{one['run_id']}" for one in guest.api("GET", "/api/coding")}
+    chat = {question: f"/c/{guest.conversation_of(runs[question])}" for question in (QUESTION, RUNAWAY)}
     return {
         "chat": (chat[QUESTION], from_its_beginning),
         "chat-limit": (chat[RUNAWAY], opened),
@@ -68,12 +83,19 @@ def views(guest: Any) -> dict[str, tuple[str, Ready]]:
         "run": (f"/runs/{runs[RUNAWAY]}", lambda page: shown(page.get_by_role("img", name="Chart"))),
         "reviews": ("/reviews", lambda page: shown(page.get_by_role("textbox", name="Turns"))),
         "trees": ("/trees/oracle-agent", tree_drawn),
+        "coding": (sessions["example:accepted"], lambda page: session_read(page, "How it ended")),
+        "coding-price": (sessions["example:dear"], lambda page: session_read(page, "The price")),
         "settings": ("/settings", lambda page: shown(page.get_by_role("textbox", name="Turns").first)),
     }
 
 
 def shown(what: Locator) -> None:
     expect(what).to_be_visible()
+
+
+def session_read(page: Page, region: str) -> None:
+    shown(page.get_by_role("region", name=region))
+    expect(page.get_by_role("meter", name="Cost")).to_have_attribute("aria-valuetext", re.compile(r"of \$"))
 
 
 def opened(page: Page) -> None:
@@ -97,6 +119,7 @@ def take(browser: Browser, server: Any, guest: Any, path: str, is_ready: Ready, 
     desk = stage.Desk.opened(browser, server, guest=guest, color_scheme=colours, viewport=SIZES[size])
     desk.go(path)
     is_ready(desk.page)
+    desk.page.evaluate(WITHOUT_PLACES, {str(server.home): "~/.endstop", f"{sys.prefix}/bin/": ""})
     desk.page.mouse.move(0, 0)
     desk.page.wait_for_load_state("load")
     desk.page.evaluate("document.fonts.ready")

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ BROWSER_OPTIONS = [
 ]
 WAIT_MS = 15_000
 """How long something may take to be seen. Far above what it takes, for machines that are busy."""
+BUILT_MS = 150_000
+"""How long a coding session may take: its tests are really run, several times."""
 FOREVER = "forever read the files of this code"
 """A question about code, so that the oracle offers its tools; the model calls one each turn, without end."""
 PAUSES = "playground:ignores_last_turn"
@@ -69,6 +72,25 @@ class Guest:
     def paused(self, turns: int = 3) -> str:
         """A run that has met its limit of turns, and waits for a review."""
         return self.ran("Never stop", model=PAUSES, on_limit="review", limits={"max_iterations": turns})
+
+    def began_coding(self, example: str) -> str:
+        """An example of a coding session, begun; the id of its run."""
+        return cast("str", self.api("POST", "/api/coding", {"example": example})["run_id"])
+
+    def coded(self, example: str) -> dict[str, Any]:
+        """An example of a coding session at its end, its questions answered as the example says."""
+        examples = self.api("GET", "/api/coding/examples")
+        answers = next(iter(one["answers"] for one in examples if one["name"] == example))
+        run, left, asked = self.began_coding(example), list(answers), None
+        for _ in range(BUILT_MS // 200):
+            session = self.api("GET", f"/api/coding/{run}")
+            if session["run_phase"] == "ENDED":
+                return cast("dict[str, Any]", session)
+            if session["run_phase"] == "AWAIT_USER" and session["asked"] != asked:
+                asked = session["asked"]
+                self.api("POST", f"/api/runs/{run}/answer", {"answer": left.pop(0)})
+            time.sleep(0.2)
+        raise AssertionError(f"the session {run} did not end")
 
     def conversation_of(self, run: str) -> str:
         return cast("str", self.api("GET", f"/api/runs/{run}")["conversation_id"])

@@ -4,42 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from page_stage import Desk, Guest, PageServer
+from page_stage import BUILT_MS, Desk, Guest, PageServer
 from playwright.sync_api import Locator, Page, expect
 from test_page_looks import NARROW, longer_than_the_window, seriously_wrong
 
-BUILT_MS = 150_000
-"""How long a build may take: its tests are really run, several times, and the machine may be busy."""
-
 pytestmark = pytest.mark.timeout(200)
-
-
-def began(guest: Guest, example: str) -> str:
-    """An example, begun by its owner's program; the id of its run."""
-    return str(guest.api("POST", "/api/coding", {"example": example})["run_id"])
-
-
-def ended(guest: Guest, example: str) -> dict[str, Any]:
-    """A session at its end, its questions answered as its example says."""
-    answers = next(
-        one["answers"] for one in guest.api("GET", "/api/coding/examples") if one["name"] == example
-    )
-    run, left, asked = began(guest, example), list(answers), None
-    for _ in range(BUILT_MS // 200):
-        session = guest.api("GET", f"/api/coding/{run}")
-        if session["run_phase"] == "ENDED":
-            return session
-        if session["run_phase"] == "AWAIT_USER" and session["asked"] != asked:
-            asked = session["asked"]
-            guest.api("POST", f"/api/runs/{run}/answer", {"answer": left.pop(0)})
-        time.sleep(0.2)
-    raise AssertionError("the session did not end")
 
 
 def git(repository: str, *arguments: str) -> str:
@@ -83,7 +56,7 @@ def test_an_example_goes_from_its_card_to_accepted(desk: Desk, guest: Guest) -> 
 
 @pytest.mark.guarantee("G2")
 def test_a_price_that_is_too_high_is_rejected_and_nothing_is_built(desk: Desk, guest: Guest) -> None:
-    run = began(guest, "dear")
+    run = guest.began_coding("dear")
     desk.go(f"/coding/{run}")
     price = region(desk.page, "The price")
     expect(price).to_contain_text("The policy rejects what costs more than $5.00")
@@ -103,7 +76,7 @@ def test_nothing_is_seriously_wrong_and_nothing_has_to_be_scrolled_sideways(
     shared_server: PageServer, open_desk: Callable[..., Desk], looks: dict[str, object]
 ) -> None:
     desk = open_desk(shared_server, bypass_csp=True, **looks)
-    priced, given_up = began(desk.guest, "dear"), ended(desk.guest, "vague")["run_id"]
+    priced, given_up = desk.guest.began_coding("dear"), desk.guest.coded("vague")["run_id"]
     desk.go("/coding")
     desk.page.get_by_role("button", name="More: ").click()
     waits = {
@@ -125,7 +98,7 @@ def test_nothing_is_seriously_wrong_and_nothing_has_to_be_scrolled_sideways(
 def built(shared_server: PageServer) -> tuple[Guest, str]:
     """Somebody with a session that was built, and waits to be accepted."""
     guest = shared_server.new_guest()
-    return guest, ended(guest, "accepted")["run_id"]
+    return guest, guest.coded("accepted")["run_id"]
 
 
 @pytest.mark.thorough
@@ -168,7 +141,7 @@ def test_the_work_can_be_taken_as_a_patch_that_applies(
 def test_a_round_is_restored_and_then_all_of_it_discarded_once_that_is_confirmed(
     desk: Desk, guest: Guest
 ) -> None:
-    session = ended(guest, "stuck")
+    session = guest.coded("stuck")
     repository, branch = session["repository"], session["branch"]
     desk.go(f"/coding/{session['run_id']}")
     expect(region(desk.page, "How it ended")).to_contain_text("Stuck")
@@ -252,7 +225,7 @@ def test_a_session_of_somebody_else_is_not_shown(built: tuple[Guest, str], desk:
 
 @pytest.mark.thorough
 def test_a_reload_in_the_middle_of_a_build_shows_the_same_and_goes_on(desk: Desk, guest: Guest) -> None:
-    run = began(guest, "stuck")
+    run = guest.began_coding("stuck")
     desk.go(f"/coding/{run}")
     expect(desk.page.get_by_role("heading", name="Round 1 of 3")).to_be_visible(timeout=BUILT_MS)
     desk.page.reload()

@@ -16,8 +16,8 @@ from git_words import everything
 
 from endstop.coding import CODING
 from endstop.coding.policy import Policy
-from endstop.coding.session import CodingSession, SessionTerms
-from endstop.coding.testing import find_test_command
+from endstop.coding.repository import open_repository
+from endstop.coding.session import CodingSession, SessionTerms, session_terms
 from endstop.events.coding import SessionConcluded
 from endstop.guard.clock import SystemClock
 from endstop.kernel.agent import AgentConfig
@@ -218,18 +218,18 @@ class Session:
             make_repository(self.repository)
         self.before = users_own(self.repository)
 
-    def agent(self) -> Agent:
-        command = find_test_command(self.repository, self.policy.tests.command)
-        assert command is not None
-        terms = SessionTerms(
-            repository=self.repository,
-            base=git(self.repository, "rev-parse", "HEAD"),
-            policy=self.policy,
-            test_command=command.text,
-            confinement="as the machine has it",
+    async def beginning(self) -> Agent:
+        """The agent of a session that begins: it brings the terms."""
+        terms = await session_terms(
+            await open_repository(self.repository),
+            self.policy,
             asks_user=self.asks_user,
             yes_under_usd=self.yes_under_usd,
         )
+        return self.agent(terms)
+
+    def agent(self, terms: SessionTerms | None = None) -> Agent:
+        """The agent of a session that goes on: its record has the terms."""
         conducting = CodingSession(
             model=self.model,
             make_model=lambda name: self.models[name.removeprefix("test:")],
@@ -245,7 +245,7 @@ class Session:
         return Runner(self.store, clock=SystemClock(), agent_of=lambda _: self.agent())
 
     async def run(self, intent: str = "Add a function that doubles.", **options: Any) -> Run:
-        return await self.runner.run(self.agent(), intent, **options)
+        return await self.runner.run(await self.beginning(), intent, **options)
 
     async def resume(self, run: Run, **options: Any) -> Run:
         """Go on with it, as another process would: from its record alone."""

@@ -12,6 +12,7 @@ from cast_words import Cast, Session, kind_of, of, prices, require_kept_promises
 from endstop.coding.policy import Policy
 from endstop.coding.policy_rules import InterviewRules, PriceRules
 from endstop.coding.specifying import REPHRASE, TOO_AMBIGUOUS
+from endstop.errors import PriceUnknownError
 from endstop.events.coding import (
     AlternativeKind,
     Interviewed,
@@ -287,16 +288,15 @@ async def test_an_unknown_price_is_asked_about_and_never_taken_for_nothing(
     assert [ended.cost_usd for ended in of(run, RoundEnded)] == ([None] if answer == "yes" else [])
 
 
-@pytest.mark.guarantee("A10", "G7")
-async def test_a_role_whose_model_has_no_price_is_refused_under_a_cost_limit_before_anything_is_spent(
+@pytest.mark.guarantee("A10")
+async def test_a_role_whose_model_has_no_price_is_refused_under_a_cost_limit_before_anything_begins(
     tmp_path: Path, store: Store
 ) -> None:
-    session, run = await priced(tmp_path, store, prices(), models={"builder": Cast(price=None)})
-    assert require_kept_promises(session, run) == "abandoned"
-    assert isinstance(run.outcome, Abandoned)
-    assert "Nobody knows what test:builder costs" in run.outcome.reason
-    assert "models.builder" in run.outcome.reason
-    assert run.usage.model_calls == 0
+    session = Session(tmp_path, store, models={"builder": Cast(price=None)})
+    with pytest.raises(PriceUnknownError, match=r"test:builder costs.*models\.builder"):
+        await session.run()
+    assert session.model.asked == []
+    assert await store.runs() == []
 
 
 @pytest.mark.guarantee("G7")

@@ -17,9 +17,9 @@ from cast_words import (
     finds,
     git,
     judges,
-    kind_of,
     make_repository,
     of,
+    prices,
     require_kept_promises,
     simplifies,
     specifies,
@@ -29,7 +29,8 @@ from cast_words import (
 )
 
 from endstop.coding.policy import Policy
-from endstop.coding.policy_rules import PlanRules, ReflexionRules, TestsRules
+from endstop.coding.policy_rules import InterviewRules, PlanRules, ReflexionRules, TestsRules
+from endstop.errors import InvalidValueError
 from endstop.events.coding import (
     CriteriaJudged,
     IssuesFound,
@@ -299,61 +300,84 @@ async def test_a_small_change_is_not_simplified(tmp_path: Path, store: Store) ->
 # ── bad input ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.guarantee("G7", "G8")
-async def test_a_repository_without_tests_ends_at_once_and_says_how_to_name_them(
+@pytest.mark.guarantee("G8")
+async def test_a_repository_without_tests_is_refused_and_told_how_to_name_them(
     tmp_path: Path, store: Store
 ) -> None:
     folder = make_repository(tmp_path / "repository")
     git(folder, "rm", "-qf", "pytest.ini", "one.py", "test_one.py", "staged.py")
     git(folder, "commit", "-qm", "No tests")
     session = Session(tmp_path, store)
-    run = await session.run()
-    assert require_kept_promises(session, run) == "abandoned"
-    assert isinstance(run.outcome, Abandoned)
-    assert "--test-command" in run.outcome.reason
-    assert run.usage.model_calls == 0
+    with pytest.raises(InvalidValueError, match="--test-command"):
+        await session.run()
+    assert session.untouched()
 
 
-@pytest.mark.guarantee("G7", "G8")
-async def test_a_test_command_that_does_not_exist_is_never_a_success(tmp_path: Path, store: Store) -> None:
-    session = Session(tmp_path, store, policy=Policy(tests=TestsRules(command="no-such-program --all")))
-    run = await session.run()
-    assert require_kept_promises(session, run) == "abandoned"
-    assert isinstance(run.outcome, Abandoned)
-    assert "no-such-program" in run.outcome.reason
-    assert run.usage.model_calls == 0
-
-
-@pytest.mark.guarantee("G7", "G8")
-@pytest.mark.parametrize("trouble", ["no repository", "no commit", "bare"])
-async def test_what_is_no_usable_repository_is_said_before_anything_is_spent(
-    trouble: str, tmp_path: Path, store: Store
+@pytest.mark.guarantee("G8")
+async def test_a_test_command_that_does_not_exist_is_refused_before_anything_is_spent(
+    tmp_path: Path, store: Store
 ) -> None:
-    session = Session(tmp_path, store)
-    session.repository = tmp_path / "other"
-    session.repository.mkdir()
-    if trouble != "no repository":
-        git(session.repository, "init", "-q", *(["--bare"] if trouble == "bare" else []))
-    run = await session.run()
-    assert kind_of(run) == "abandoned"
+    session = Session(tmp_path, store, policy=Policy(tests=TestsRules(command="no-such-program --all")))
+    with pytest.raises(InvalidValueError, match="no-such-program"):
+        await session.run()
+    assert session.model.asked == []
+    assert session.untouched()
+
+
+@pytest.mark.guarantee("G7", "G8")
+async def test_a_test_command_that_is_gone_later_ends_the_session_as_abandoned(
+    tmp_path: Path, store: Store
+) -> None:
+    program = tmp_path / "tests.sh"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    session = Session(
+        tmp_path,
+        store,
+        with_roles(pricer=[prices(input_tokens=2_000_000)]),
+        policy=Policy(tests=TestsRules(command=str(program)), interview=InterviewRules(is_on=False)),
+        asks_user=True,
+        yes_under_usd=None,
+    )
+    asked = await session.run()
+    program.unlink()
+    run = await session.resume(asked, answer="yes")
+    assert require_kept_promises(session, run) == "abandoned"
     assert isinstance(run.outcome, Abandoned)
-    assert run.outcome.reason.startswith("The session failed: ")
-    assert run.usage.model_calls == 0
+    assert "tests.sh" in run.outcome.reason
 
 
 @pytest.mark.guarantee("G7")
-async def test_whatever_breaks_in_the_middle_ends_as_abandoned_with_the_work_kept(
+async def test_a_branch_that_is_deleted_under_it_ends_the_session_as_abandoned(
     tmp_path: Path, store: Store
 ) -> None:
-    def broken(request: object) -> Any:
-        shutil.rmtree(session.repository / ".git/refs/endstop")  # what no agent can do, and a user can
-        return builds(LONG)
+    def deletes(request: object) -> Any:
+        shutil.rmtree(session.repository / ".git/refs/heads/endstop", ignore_errors=True)  # as a user may
+        return builds()
 
-    session = Session(tmp_path, store, with_roles(builder=broken))
+    session = Session(tmp_path, store, with_roles(builder=deletes))
     run = await session.run()
     assert require_kept_promises(session, run) == "abandoned"
     assert isinstance(run.outcome, Abandoned)
-    assert run.outcome.reason.startswith("The session failed: ")
+    assert f"The branch endstop/{run.id} is gone" in run.outcome.reason
+
+
+@pytest.mark.guarantee("G7")
+async def test_what_breaks_in_a_way_that_nobody_has_thought_of_is_abandoned_with_the_work_kept(
+    tmp_path: Path, store: Store
+) -> None:
+    session = Session(tmp_path, store, models={"critic": Cast()})
+
+    def loses(request: object) -> Any:
+        session.models = {}  # whoever makes the critic's model fails from now on
+        return [judges()]
+
+    session.model = Cast(with_roles(tester=loses))
+    run = await session.run()
+    assert require_kept_promises(session, run) == "abandoned"
+    assert isinstance(run.outcome, Abandoned)
+    assert "KeyError" in run.outcome.reason
+    assert session.file(run, "numbers_.py") == CODE.strip()
 
 
 # ── side by side ──────────────────────────────────────────────────────────────────────────────────────────

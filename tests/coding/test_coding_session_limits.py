@@ -137,7 +137,7 @@ async def test_a_session_can_be_cancelled_in_every_phase(
     slow = Gated(with_roles(interviewer=[calls("submit_brief", brief="Double.")]))
     session = cancellable(tmp_path, store, role, slow)
     home = session.runner
-    run_id = await home.start(session.agent(), "Add a function that doubles.")
+    run_id = await home.start(await session.beginning(), "Add a function that doubles.")
     await slow.begun.wait()
     await home.cancel(run_id, by="ada", after_turn=after_turn)
     run = await home.wait(run_id)
@@ -155,7 +155,7 @@ async def test_a_session_can_be_cancelled_while_its_tests_run(tmp_path: Path, st
     slow = "import pathlib, time\n\ndef test_slow():\n    pathlib.Path('begun').touch()\n    time.sleep(60)\n"
     session = Session(tmp_path, store, with_roles(builder=builds(CODE, slow)))
     home = session.runner
-    run_id = await home.start(session.agent(), "Add a function that doubles.")
+    run_id = await home.start(await session.beginning(), "Add a function that doubles.")
     while not (tmp_path / "worktrees" / run_id / "begun").exists():
         await asyncio.sleep(0.02)
     await home.cancel(run_id, by="ada")
@@ -348,9 +348,10 @@ async def test_the_time_that_a_reviewer_agent_takes_is_the_sessions(tmp_path: Pa
     assert require_kept_promises(session, run) == "session_timeout"
 
 
-@pytest.mark.guarantee("D4", "H5")
+@pytest.mark.guarantee("D4", "D10", "H5")
+@pytest.mark.parametrize("is_told", [False, True], ids=["cut off", "told to end"])
 async def test_a_session_left_while_its_reviewer_works_goes_on_without_a_person(
-    tmp_path: Path, store: Store
+    is_told: bool, tmp_path: Path, store: Store
 ) -> None:
     slow = Gated(with_roles(reviewer=[reviews("approved")]))
     session = Session(
@@ -360,11 +361,17 @@ async def test_a_session_left_while_its_reviewer_works_goes_on_without_a_person(
         policy=Policy(review=ReviewRules(by=ReviewedBy.AGENT)),
         models={"reviewer": slow},
     )
-    working = asyncio.create_task(session.run(run_id="run_left"))
-    await slow.begun.wait()
-    working.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await working
+    home = session.runner
+    if is_told:
+        await home.start(await session.beginning(), "Double.", run_id="run_left")
+        await slow.begun.wait()
+        await home.shutdown()
+    else:
+        working = asyncio.create_task(home.run(await session.beginning(), "Double.", run_id="run_left"))
+        await slow.begun.wait()
+        working.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
     run = await session.runner.resume("run_left", agent=session.agent(), takes_over=True)
     assert require_kept_promises(session, run) == "succeeded"
     assert [decided.by for decided in of(run, ReviewDecided)] == ["reviewer"]

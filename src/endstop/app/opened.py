@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from endstop.app.agents import agent_of
@@ -35,14 +35,20 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(config: Config | None = None) -> AsyncGenerator[App]:
-    """Endstop on its database; closed, with every run left resumable, at the end."""
+async def open_app(config: Config | None = None, *, hands_out: bool = False) -> AsyncGenerator[App]:
+    """Endstop on its database; closed, with every run left resumable, at the end.
+
+    ``hands_out``: runs are handed to workers on the same PostgreSQL database, and none is driven here.
+    """
     config = read_config() if config is None else config
     require_folder(config)
-    store = await open_store(config.database_url)
-    runner = Runner(store, clock=SystemClock(), agent_of=agent_of)
-    try:
+    async with AsyncExitStack() as opened:
+        store = await open_store(config.database_url)
+        opened.push_async_callback(store.close)
+        runner = Runner(store, clock=SystemClock(), agent_of=agent_of)
+        if hands_out:
+            from endstop.app.scale import open_dispatcher  # with the queue, which few programs need
+
+            runner = await opened.enter_async_context(open_dispatcher(config, store))
+        opened.push_async_callback(runner.shutdown)
         yield App(config=config, store=store, runner=runner)
-    finally:
-        await runner.shutdown()
-        await store.close()

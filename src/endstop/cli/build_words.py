@@ -42,7 +42,7 @@ def tell_line(output: Output, text: str, style: str = "") -> None:
 
     words = text.lstrip()
     indent = len(text) - len(words)
-    output.draw(Padding(Text(clean(words), style=style, overflow="fold"), (0, 0, 0, indent)))
+    output.draw(Padding(Text(clean(words), style=style, overflow="fold"), (0, 0, 0, indent), expand=False))
 
 
 def lines_of(payload: Payload) -> tuple[Line, ...]:

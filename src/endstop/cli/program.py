@@ -32,6 +32,7 @@ from endstop.cli.show import show
 from endstop.cli.tokens import tokens
 from endstop.cli.tree import tree
 from endstop.cli.users import users
+from endstop.cli.worker import worker
 from endstop.errors import EndstopError
 
 BROKEN_PIPE = 141
@@ -46,6 +47,7 @@ _COMMANDS: dict[Callable[..., None] | typer.Typer, str] = {
     session: "See what sessions built; accept it or discard it.",
     policy: "See and change the rules of coding sessions.",
     serve: "Serve the page and the API, to you by a link.",
+    worker: "Drive the runs that servers hand out.",
     demo: "Watch agents that try to run for ever being stopped.",
     runs: "List runs, newest first, and how they ended.",
     show: "Show one run: budget, timeline, answer, sources.",

@@ -31,6 +31,8 @@ class Wanted:
     project: Path | None
     repositories: tuple[Path, ...]
     model: str | None
+    database: str | None
+    hands_out: bool
     opens_browser: bool
     prints_token: bool
     is_json: bool
@@ -61,6 +63,12 @@ def serve(
     https_proxy: Annotated[
         bool, typer.Option("--https-proxy", help="A proxy in front of it speaks HTTPS.")
     ] = False,
+    database: Annotated[
+        str | None, typer.Option("--database", metavar="URL", help="Where runs are kept.")
+    ] = None,
+    hand_out: Annotated[
+        bool, typer.Option("--hand-out", help="Hand runs to workers (endstop worker); drive none here.")
+    ] = False,
     is_json: Json = False,
 ) -> None:
     """Serve the page and the API, to you and nobody else: on this machine, by a link that works once.
@@ -75,6 +83,12 @@ def serve(
       endstop serve --repo ~/shop --repo ~/site
       endstop serve --token             then, elsewhere:
       curl -N -H "Authorization: Bearer es_…" http://127.0.0.1:8765/api/runs
+
+    With PostgreSQL, any number of workers can drive the runs, on other machines too:
+
+    \b
+      endstop serve --database postgresql://endstop@db/endstop --hand-out
+      endstop worker --database postgresql://endstop@db/endstop      as often as you like
 
     To let others in, make users and tokens first (endstop users, endstop tokens); without a token that is
     good, a server that others can reach does not start. Put a proxy that speaks HTTPS in front of it:
@@ -99,6 +113,8 @@ def serve(
         project=project,
         repositories=tuple(repo or ()),
         model=model,
+        database=database,
+        hands_out=hand_out,
         opens_browser=is_opened,
         prints_token=token,
         is_json=is_json,
@@ -121,7 +137,10 @@ async def _served(door: Door, wanted: Wanted) -> int:
     project = require_project(wanted.project or ".")
     repositories = [require_served(folder) for folder in wanted.repositories]
     config = read_config()
-    async with open_app(config if wanted.model is None else replace(config, model=wanted.model)) as app:
+    config = replace(
+        config, model=wanted.model or config.model, database_url=wanted.database or config.database_url
+    )
+    async with open_app(config, hands_out=wanted.hands_out) as app:
         await require_tokens(app.store, door)  # before anybody can even knock
         with listen(door) as listening:
             access = await access_for(app, door, _port(listening))

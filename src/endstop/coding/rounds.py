@@ -212,7 +212,7 @@ class Rounds:
         return await self._stage.note(criticising.counted(found.issues, round=number, policy=self._policy))
 
     async def _ended(self, number: int, looked: Looked) -> RoundEnded:
-        """Commit the round. Should this process die before that is noted, another comes to the same commit."""
+        """Commit the round. Should this process die before it is noted, another comes to the same commit."""
         worktree = self._desk.worktree
         commit = await worktree.commit(number, self._message(number, looked))
         stat = await worktree.stat()

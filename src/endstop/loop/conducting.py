@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from endstop.errors import NotEnoughLeftError
-from endstop.events.facts import Note, ReviewDecided, UserAwaited
+from endstop.events.facts import Note, ReviewDecided, ReviewRequested, UserAwaited
 from endstop.kernel.amounts import SPENT_KINDS
 from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import ROOT
@@ -224,14 +224,21 @@ class Stage:
         return outcome
 
     def _require_use(self, review: Review, scope: str) -> None:
-        """A run that has to stop whatever is decided about a part of it waits for nobody."""
+        """A review is worth waiting for only if the run could go on then. Where an agent was to decide, and
+        has not, a person has to; unless it was cut off because the process is to end."""
         verdict = self.journal.verdict(ROOT)
-        if not isinstance(verdict, Stop):
-            return
-        self.observe(RunResumed(at_s=self.journal.now_s))
-        decision = Rejected(by="endstop", why=verdict.reason.message)
-        self.journal.note(ReviewDecided(scope=scope, review_id=review.id, decision=decision, by=decision.by))
-        raise Halted(verdict.reason)
+        if isinstance(verdict, Stop):
+            self.observe(RunResumed(at_s=self.journal.now_s))
+            decision = Rejected(by="endstop", why=verdict.reason.message)
+            self.journal.note(
+                ReviewDecided(scope=scope, review_id=review.id, decision=decision, by=decision.by)
+            )
+            raise Halted(verdict.reason)
+        if self.journal.recorder.state.paused_at_s is None:
+            if self._driver.is_to_leave:
+                raise Interlude(None)
+            self.journal.note(ReviewRequested(scope=scope, review=review))
+            self.observe(RunPaused(at_s=self.journal.now_s, why=review.why))
 
     def _require_begun(self, scope: str, ending: Ending, parent: str) -> None:
         """A part that could not even begin shows that what is above it has too little left: that is the

@@ -67,6 +67,9 @@ class Live:
 class Runner:
     """Runs agents in this process, with their records in a store (or nowhere, without one)."""
 
+    is_inline = True
+    """It drives runs itself, in this process."""
+
     def __init__(self, store: Store | None, *, clock: Clock, agent_of: AgentOf | None = None) -> None:
         self._store = store
         self._clock = clock

@@ -11,7 +11,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from endstop.errors import EndstopError, InvalidValueError, StoreError
 from endstop.events.facts import Fact
@@ -23,11 +23,17 @@ from endstop.server.measuring import Measures
 from endstop.server.stream import Cursor, StreamEvent, Telling, looks_back_to
 from endstop.store.patience import be_patient
 
+if TYPE_CHECKING:  # the driver of PostgreSQL comes with it
+    from endstop.server.remote import RemoteRun, RemoteRuns
+
 HEARTBEAT_S = 15.0
 """A stream that is silent for so long says that it is alive."""
 
 POLL_S = 0.25
 """How often the record of a run is looked at that lives in another process."""
+
+REMOTE_POLL_S = 2.0
+"""The same where workers tell of new facts, which may get lost."""
 
 RECOVER_S = 30.0
 """How often a server looks for runs whose process has died, be it another server on the same database."""
@@ -58,8 +64,11 @@ class Hub:
         poll_s: float = POLL_S,
         heartbeat_s: float = HEARTBEAT_S,
         recover_s: float = RECOVER_S,
+        remote: RemoteRuns | None = None,
     ) -> None:
+        """``remote``: runs live in workers, and are heard of by this."""
         self.poll_s = poll_s
+        self._remote = remote
         self.heartbeat_s = heartbeat_s
         self.recover_s = recover_s
         self.is_closing = False
@@ -110,6 +119,11 @@ class Hub:
                 group.create_task(go_on(run_id))
         return resumed
 
+    def listen(self) -> None:
+        """From now on, hear of the runs that live in workers, if they do."""
+        if self._remote is not None:
+            self._remote.start()
+
     def keep_recovering(self) -> None:
         """From now on, go on with runs left open: those there are, and those of servers that die."""
         self._spawn(self._keep_recovering())
@@ -123,6 +137,8 @@ class Hub:
 
     async def _opened(self, run_id: str, begin: Callable[[dict[str, Any]], Awaitable[str]]) -> str:
         be_patient()
+        if not self._runner.is_inline:
+            return await begin({})
         live = LiveRun(run_id, self._store, on_safe=self._seen, is_told=True)
         await begin({"bus": live.bus, "listener": live, "on_saved": live.saved})
         self._live[run_id] = live
@@ -163,7 +179,7 @@ class Hub:
             time_s = asyncio.get_running_loop().time
             last_s = time_s()
             while not self.is_closing:
-                live = self._live.get(run_id)
+                live = self._live.get(run_id) or (None if self._remote is None else self._remote.of(run_id))
                 woken.clear()
                 if live is not None:
                     live.watch(woken)
@@ -181,25 +197,36 @@ class Hub:
                         yield None
                         last_s = time_s()
                         continue
-                    await slept(woken, left_s if live is not None else min(left_s, self.poll_s))
+                    await slept(woken, min(left_s, self._look_s(live)))
                 finally:
                     if live is not None:
                         live.unwatch(woken)
 
-    def _told(self, telling: Telling, facts: list[Fact], live: LiveRun | None) -> Iterator[StreamEvent]:
+    def _look_s(self, live: LiveRun | RemoteRun | None) -> float:
+        """How long a stream may sleep that is told of what is new, is told of it most times, or is not."""
+        if live is None:
+            return self.poll_s
+        return self.heartbeat_s if isinstance(live, LiveRun) else max(self.poll_s, REMOTE_POLL_S)
+
+    def _told(
+        self, telling: Telling, facts: list[Fact], live: LiveRun | RemoteRun | None
+    ) -> Iterator[StreamEvent]:
         for fact in facts:
             yield from telling.tell(fact)
         if facts or telling.is_over:
             return
-        if live is None:
+        if not isinstance(live, LiveRun):
             yield from telling.caught_up()
+        if live is None or telling.is_over:
             return
-        if (reply := live.reply_now()) is not None:
+        reply = live.reply_now()
+        if reply is not None and (isinstance(live, LiveRun) or reply.after == telling.seq):
+            # A worker may have died in the middle of it: then facts of another follow, and it is void.
             yield from telling.hear(reply)
         if live.running is not None:
             yield from telling.see(live.running)
 
-    async def _facts(self, run_id: str, seq: int, live: LiveRun | None) -> list[Fact]:
+    async def _facts(self, run_id: str, seq: int, live: LiveRun | RemoteRun | None) -> list[Fact]:
         at_hand = None if live is None else live.after(seq)
         return await self._store.record(run_id, after=seq, most=_PAGE) if at_hand is None else at_hand
 
@@ -251,6 +278,8 @@ class Hub:
     async def aclose(self) -> None:
         """End every stream, and whatever still attends a run."""
         self.close()
+        if self._remote is not None:
+            await self._remote.stop()
         tasks = tuple(self._tasks)
         for task in tasks:
             task.cancel()

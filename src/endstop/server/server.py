@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
@@ -39,6 +40,10 @@ from endstop.server.measuring import install_measures
 from endstop.server.pace import InTurn
 from endstop.server.problems import SafeJson, install_problems
 from endstop.server.questions import MakeAgent, Questions, oracle_maker
+from endstop.store.address import parse_address
+
+if TYPE_CHECKING:
+    from endstop.server.remote import RemoteRuns
 
 _ROUTES = (
     routes_session,
@@ -91,7 +96,13 @@ def make_server(
     for routes in _ROUTES:
         server.include_router(routes.router)
     install_problems(server)
-    hub = Hub(app.store, app.runner, measures=install_measures(server), heartbeat_s=heartbeat_s)
+    hub = Hub(
+        app.store,
+        app.runner,
+        measures=install_measures(server),
+        heartbeat_s=heartbeat_s,
+        remote=_remote_runs(app),
+    )
     install_access(server)
     server.add_middleware(InTurn)
     context = Context(app=app, access=access, hub=hub, trees=tree_library(app.config))
@@ -118,6 +129,7 @@ async def _lifespan(server: FastAPI) -> AsyncGenerator[None]:
     """Go on with the runs that were left open, while others are let in already; at the end, let the turns
     under way finish (D10)."""
     context: Context = server.state.context
+    context.hub.listen()
     if server.state.recovers:
         context.hub.keep_recovering()
     try:
@@ -126,3 +138,12 @@ async def _lifespan(server: FastAPI) -> AsyncGenerator[None]:
         context.hub.close()
         await context.app.runner.shutdown()
         await context.hub.aclose()
+
+
+def _remote_runs(app: App) -> RemoteRuns | None:
+    """What hears of runs that live in workers; None where they are driven here."""
+    if app.runner.is_inline:
+        return None
+    from endstop.server.remote import RemoteRuns  # with the driver of PostgreSQL
+
+    return RemoteRuns(parse_address(app.config.database_url))

@@ -1,9 +1,9 @@
 import { LoaderCircle, MessageCircleQuestion } from "lucide-react";
 import { type FormEvent, type KeyboardEvent, useId, useState } from "react";
-import { useAnswer } from "@/chat/exchange/exchange-queries";
 import { Button } from "@/ui/button";
 import { ProblemNotice } from "@/ui/states";
 import { MOST_CHARS_SAID } from "@/words/offers";
+import { useAnswering } from "./coding-queries";
 
 type AnswerCardProps = {
   runId: string;
@@ -16,11 +16,10 @@ type AnswerCardProps = {
 export function AnswerCard({ runId, question, suggestion }: AnswerCardProps) {
   const id = useId();
   const [text, setText] = useState("");
-  const answer = useAnswer(runId);
-  // Until the session tells that it goes on, which takes a moment, nothing can be sent again.
-  const isUnderWay = answer.isPending || answer.isSuccess;
+  const answering = useAnswering(runId);
+  const { isUnderWay } = answering;
   const send = () => {
-    if (text.trim() !== "" && !isUnderWay) answer.mutate(text.trim());
+    if (text.trim() !== "" && !isUnderWay) answering.send(text.trim());
   };
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
@@ -70,7 +69,7 @@ export function AnswerCard({ runId, question, suggestion }: AnswerCardProps) {
               )}
             </div>
           </form>
-          {answer.isError && <ProblemNotice className="mt-2" error={answer.error} onRetry={send} />}
+          {answering.isError && <ProblemNotice className="mt-2" error={answering.error} onRetry={send} />}
         </div>
       </div>
     </section>

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { api, given, type Schemas } from "@/api/client";
 import { runQuery } from "@/api/run-query";
+import { useAnswer } from "@/chat/exchange/exchange-queries";
 import { useRunPart } from "@/chat/run-queries";
 import { followerOf } from "@/stream/use-run";
 import { usePaced } from "@/ui/use-paced";
@@ -11,6 +12,7 @@ const LIVE_MS = 1_500;
 const WAITING_MS = 5_000;
 /** However fast a run tells of itself, it is not read again more often than this. */
 const PACE_MS = 600;
+const ASKED_AGAIN_MS = 6_000;
 
 const SESSIONS = ["runs", "coding"] as const;
 const sessionKey = (runId: string) => ["run", runId, "coding"] as const;
@@ -91,6 +93,21 @@ function useFollowOn(runId: string, phase: string | undefined): void {
     before.current = phase;
     if (hasGoneOn && followerOf(runId).read().link === "over") followerOf(runId).again();
   }, [runId, phase]);
+}
+
+/**
+ * Answers what a session asks. Until the session tells that it goes on, which takes a moment, nothing can be sent
+ * again; after that it can, for an agent may ask the very same once more.
+ */
+export function useAnswering(runId: string) {
+  const { mutate, variables, isPending, isSuccess, isError, error, reset } = useAnswer(runId);
+  useEffect(() => {
+    if (!isSuccess) return;
+    const timer = window.setTimeout(reset, ASKED_AGAIN_MS);
+    return () => window.clearTimeout(timer);
+  }, [isSuccess, reset]);
+  const isUnderWay = isPending || isSuccess;
+  return { send: mutate, sent: variables, isUnderWay, isError, error };
 }
 
 /** The lines that a round changed, or all of the session's. Read when somebody wants to see them. */

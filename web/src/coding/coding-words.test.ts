@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import {
+  commandWords,
   folderName,
   gravestFirst,
   isTakenBack,
@@ -145,6 +146,14 @@ it("writes an estimate of minutes without digits that nobody knows", () => {
     "about 1 minute",
     "about 8 minutes",
   ]);
+});
+
+it.each([
+  ["/usr/bin/python3 -m pytest tests/unit", "python3 -m pytest tests/unit"],
+  ["make test", "make test"],
+  ["./run", "run"],
+])("shortens the command %s to %s", (command, words) => {
+  expect(commandWords(command)).toBe(words);
 });
 
 it("takes the last folder of a path as its name", () => {

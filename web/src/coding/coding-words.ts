@@ -173,6 +173,11 @@ export function folderName(path: string): string {
   return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path;
 }
 
+/** A command without the folders of its program: "/usr/bin/python3 -m pytest" is "python3 -m pytest". */
+export function commandWords(command: string): string {
+  return command.replace(/^\S*\/(?=\S)/, "");
+}
+
 /** Minutes of an estimate: no more digits than it is worth. */
 export function minutesWords(minutes: number): string {
   if (minutes < 1) return "less than a minute";

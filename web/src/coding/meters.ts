@@ -27,6 +27,16 @@ export type SessionMeter = {
   reservePercent: number | null;
 };
 
+/** As many as there will be, so that nothing jumps when they are there. */
+export const METERS_TO_COME: readonly SessionMeter[] = SHOWN.map((key) => ({
+  key,
+  label: LABELS[key],
+  words: "…",
+  percent: null,
+  warnPercent: null,
+  reservePercent: null,
+}));
+
 type Figures = Pick<Schemas["RunDetail"], "meters" | "unknown_cost_calls">;
 
 /** Those that the session's budget limits, as the server has counted. */

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { PriceCard } from "./price-card";
@@ -79,4 +79,16 @@ it("says why an answer was refused, and lets it be tried again", async () => {
   expect((await screen.findByRole("alert")).textContent).toContain("It does not wait");
   await userEvent.click(screen.getByRole("button", { name: "Try again" }));
   await waitFor(() => expect(answers).toEqual(["no", "no"]));
+});
+
+it("can be answered again when the same is asked once more", async () => {
+  vi.useFakeTimers();
+  const answers = shown(PRICE, async () => Response.json({ run_id: "run_1" }, { status: 202 }));
+  const reject = screen.getByRole<HTMLButtonElement>("button", { name: /Reject/ });
+  fireEvent.click(reject);
+  await act(() => vi.advanceTimersByTimeAsync(1_000));
+  expect([answers, reject.disabled]).toEqual([["no"], true]);
+  await act(() => vi.advanceTimersByTimeAsync(6_000));
+  expect(reject.disabled).toBe(false);
+  vi.useRealTimers();
 });

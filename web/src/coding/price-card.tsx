@@ -1,8 +1,8 @@
 import { CircleDollarSign, LoaderCircle } from "lucide-react";
-import { useAnswer } from "@/chat/exchange/exchange-queries";
 import { Button } from "@/ui/button";
 import { ProblemNotice } from "@/ui/states";
 import { money, plural } from "@/words/format";
+import { useAnswering } from "./coding-queries";
 import { alternativeWord, minutesWords, misunderstood, thresholdWords } from "./coding-words";
 import type { Alternative, Price } from "./shapes";
 
@@ -17,11 +17,9 @@ type PriceCardProps = {
 
 /** The price of a build, to be decided about before anything is built. */
 export function PriceCard({ runId, price, title, question }: PriceCardProps) {
-  const answer = useAnswer(runId);
-  const isUnderWay = answer.isPending || answer.isSuccess;
+  const { send, sent, isUnderWay, isError, error } = useAnswering(runId);
   const isRejected = price.verdict === "rejected";
-  const chosen = isUnderWay ? answer.variables : null;
-  const say = (text: string) => answer.mutate(text);
+  const chosen = isUnderWay ? sent : null;
   return (
     <section aria-label="The price" className="rounded-card border border-notice-line bg-notice-soft p-4">
       <h2 className="flex items-center gap-2 text-sm font-semibold">
@@ -38,7 +36,7 @@ export function PriceCard({ runId, price, title, question }: PriceCardProps) {
           alternatives={price.alternatives}
           chosen={chosen}
           isUnderWay={isUnderWay}
-          onChoose={say}
+          onChoose={send}
         />
       ) : (
         <p className="text-sm text-ink-soft">
@@ -47,22 +45,18 @@ export function PriceCard({ runId, price, title, question }: PriceCardProps) {
       )}
       <div className="mt-3 flex flex-wrap gap-2">
         {!isRejected && (
-          <Button look="primary" disabled={isUnderWay} onClick={() => say("yes")}>
+          <Button look="primary" disabled={isUnderWay} onClick={() => send("yes")}>
             {chosen === "yes" && <LoaderCircle aria-hidden className="size-4 animate-spin" />}
             {price.price_usd === null ? "Approve it" : `Approve ${money(price.price_usd)}`}
           </Button>
         )}
-        <Button disabled={isUnderWay} onClick={() => say("no")}>
+        <Button disabled={isUnderWay} onClick={() => send("no")}>
           {chosen === "no" && <LoaderCircle aria-hidden className="size-4 animate-spin" />}
           {isRejected ? "None of these: end it here" : "Reject, and end it here"}
         </Button>
       </div>
-      {answer.isError && (
-        <ProblemNotice
-          className="mt-2"
-          error={answer.error}
-          onRetry={() => answer.variables !== undefined && say(answer.variables)}
-        />
+      {isError && (
+        <ProblemNotice className="mt-2" error={error} onRetry={() => sent !== undefined && send(sent)} />
       )}
     </section>
   );

@@ -5,7 +5,7 @@ import { Fold } from "@/ui/fold";
 import { ProblemNotice } from "@/ui/states";
 import { capital, count, duration } from "@/words/format";
 import type { useBegin } from "./coding-queries";
-import { shortCommit } from "./coding-words";
+import { commandWords, shortCommit } from "./coding-words";
 import { FactLine, FactList } from "./fact-list";
 import type { Proposal } from "./shapes";
 import { askedOf, type Wanted, yesUnderOf } from "./wanted";
@@ -42,7 +42,7 @@ export function ProposalCard({ wanted, proposal, begin }: ProposalCardProps) {
           <code className="font-mono text-xs break-all">{proposal.model}</code>
         </FactLine>
         <FactLine term="Tests">
-          <code className="font-mono text-xs break-all">{proposal.test_command}</code>
+          <code className="font-mono text-xs break-all">{commandWords(proposal.test_command)}</code>
         </FactLine>
         <FactLine term="Commands">{proposal.confinement}</FactLine>
       </FactList>

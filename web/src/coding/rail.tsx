@@ -3,8 +3,8 @@ import { Link } from "react-router";
 import type { Schemas } from "@/api/client";
 import { Card } from "@/ui/card";
 import { MeterBar } from "@/ui/meter-bar";
-import { shortCommit } from "./coding-words";
-import { sessionMeters } from "./meters";
+import { commandWords, shortCommit } from "./coding-words";
+import { METERS_TO_COME, sessionMeters } from "./meters";
 import type { Session } from "./shapes";
 
 type BudgetCardProps = { runId: string; run: Schemas["RunDetail"] | undefined };
@@ -13,15 +13,11 @@ type BudgetCardProps = { runId: string; run: Schemas["RunDetail"] | undefined };
 export function BudgetCard({ runId, run }: BudgetCardProps) {
   return (
     <Card title="Budget">
-      {run === undefined ? (
-        <p className="text-sm text-ink-faint">Reading …</p>
-      ) : (
-        <div className="grid grid-cols-2 gap-3 lg:grid-cols-1">
-          {sessionMeters(run).map(({ key, ...meter }) => (
-            <MeterBar key={key} {...meter} />
-          ))}
-        </div>
-      )}
+      <div aria-busy={run === undefined} className="grid grid-cols-2 gap-3 lg:grid-cols-1">
+        {(run === undefined ? METERS_TO_COME : sessionMeters(run)).map(({ key, ...meter }) => (
+          <MeterBar key={key} {...meter} />
+        ))}
+      </div>
       <Link
         to={`/runs/${encodeURIComponent(runId)}`}
         className="mt-3 inline-flex items-center gap-1 text-sm text-accent underline underline-offset-2"
@@ -48,7 +44,7 @@ export function PlaceCard({ session }: { session: Session }) {
           {shortCommit(session.base)}
         </Line>
         <Line term="Tests" isCode>
-          {session.test_command}
+          {commandWords(session.test_command)}
         </Line>
         <Line term="Commands are confined by">{session.confinement}</Line>
         <Line term="Accepted as it is">{session.concerns.join(" ")}</Line>

@@ -41,7 +41,7 @@ function StepItem({ step, isOver, isMoving }: StepItemProps) {
     >
       <StandingIcon standing={step.standing} isMoving={isMoving} />
       <span className="font-medium">{stepWord(step.name)}</span>
-      <span className="sr-only ml-auto text-xs lg:not-sr-only">{stepStandingWords(step, isOver)}</span>
+      <span className="sr-only text-xs lg:not-sr-only lg:ml-auto">{stepStandingWords(step, isOver)}</span>
     </li>
   );
 }

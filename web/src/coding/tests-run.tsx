@@ -1,7 +1,7 @@
 import { Badge } from "@/ui/badge";
 import { Fold } from "@/ui/fold";
 import { duration, plural } from "@/words/format";
-import { testsWords } from "./coding-words";
+import { commandWords, testsWords } from "./coding-words";
 import type { TestsRun } from "./shapes";
 
 const MOST_NAMES = 10;
@@ -36,7 +36,7 @@ export function TestsRunItem({ tests, isTakenBack }: { tests: TestsRun; isTakenB
         <Fold
           line={
             <span className="truncate">
-              Output of <code className="font-mono text-xs">{tests.command}</code>
+              Output of <code className="font-mono text-xs">{commandWords(tests.command)}</code>
             </span>
           }
         >

@@ -107,7 +107,8 @@ class RunTeller:
         """The last fact before the reply that streams now."""
         self._said = {False: 0, True: 0}
         """How much of it was told, as text and as thinking."""
-        self._has_ended_reply = False
+        self._has_ended_reply = True
+        """Whatever streamed of it before streams no longer: at first, that of a worker that has died."""
 
     def __call__(self, delta: object) -> None:
         """Be shown a piece of a reply."""

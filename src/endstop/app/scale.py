@@ -1,0 +1,61 @@
+"""Many machines: a runner that hands out, and a worker that is handed to, on one PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from endstop.app.agents import agent_of
+from endstop.app.config import Config
+from endstop.errors import InvalidValueError
+from endstop.guard.clock import SystemClock
+from endstop.ports import Store
+from endstop.runner import Runner
+from endstop.store import open_store
+
+try:
+    from endstop.runner.scale.dispatcher import Dispatcher
+    from endstop.runner.scale.engine import Engine
+    from endstop.runner.scale.worker import Worker
+except ImportError:
+    raise InvalidValueError(
+        "workers",
+        "not installed",
+        allowed="the queue of runs, which comes with the extra scale",
+        to_do="Run: pip install 'endstop[scale]'",
+    ) from None
+
+
+@asynccontextmanager
+async def open_dispatcher(config: Config, store: Store) -> AsyncGenerator[Dispatcher]:
+    """A runner that hands runs out."""
+    async with Engine(config.database_url) as engine:
+        yield Dispatcher(store, engine, clock=SystemClock(), agent_of=agent_of)
+
+
+@asynccontextmanager
+async def open_worker(
+    config: Config,
+    *,
+    concurrency: int,
+    queues: Sequence[str] | None = None,
+    per_user: int | None = None,
+    per_model: int | None = None,
+) -> AsyncGenerator[Worker]:
+    """A worker, ready to work."""
+    async with Engine(config.database_url) as engine:
+        store = await open_store(config.database_url)
+        runner = Runner(store, clock=SystemClock(), agent_of=agent_of)
+        try:
+            yield Worker(
+                store,
+                engine,
+                runner,
+                concurrency=concurrency,
+                queues=queues,
+                per_user=per_user,
+                per_model=per_model,
+            )
+        finally:
+            await runner.shutdown()
+            await store.close()
