@@ -71,7 +71,14 @@ def test_a_price_that_is_too_high_is_rejected_and_nothing_is_built(desk: Desk, g
 
 
 @pytest.mark.guarantee("I5")
-@pytest.mark.parametrize("looks", [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": NARROW}])
+@pytest.mark.parametrize(
+    "looks",
+    [
+        {"viewport": NARROW},
+        pytest.param({"color_scheme": "light"}, marks=pytest.mark.thorough),
+        pytest.param({"color_scheme": "dark"}, marks=pytest.mark.thorough),
+    ],
+)
 def test_nothing_is_seriously_wrong_and_nothing_has_to_be_scrolled_sideways(
     shared_server: PageServer, open_desk: Callable[..., Desk], looks: dict[str, object]
 ) -> None:

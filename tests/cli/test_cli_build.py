@@ -260,13 +260,15 @@ def test_a_price_over_what_the_policy_allows_is_rejected_where_nobody_can_be_ask
 
 @pytest.mark.guarantee("G4")
 def test_after_the_last_round_it_ends_with_warnings_that_say_what_is_open(
-    endstop: Endstop, repository: Path
+    endstop: Endstop, repository: Path, tmp_path: Path
 ) -> None:
-    done = built(endstop, repository, model="test:critical")
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("build:\n  rounds: 2\n")
+    done = built(endstop, repository, "--policy", str(policy), model="test:critical")
     assert done.code == 3
     assert "Done, with warnings." in done.out
-    assert "  Accepted as best effort after 3 rounds, with 1 open issue." in done.out
-    assert "  Critical: It is French." in done.out
+    assert "  Accepted as best effort after 2 rounds, with 1 open issue." in done.out
+    assert "  Critical: It is slow." in done.out
     assert "✗ No critical issues: " in done.out
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from build_models import INTENT, PROGRAM, QUICK, sample
-from cli_program import Done, in_process_of_its_own, on_terminal, started
+from cli_program import Done, in_process_of_its_own, line_with, on_terminal, started
 
 from endstop.store.schema_names import RUNS
 
@@ -143,7 +143,7 @@ def test_an_example_answers_by_itself_on_a_terminal(home: Path, tmp_path: Path) 
 @pytest.mark.guarantee("D10")
 def test_ctrl_c_while_it_asks_leaves_it_waiting_and_says_how_to_go_on(home: Path, repository: Path) -> None:
     asked = building(home, repository, typed="\x03", columns=200)
-    assert asked.code == 130
+    assert asked.code == 130, asked.plain
     assert "waits for an answer; everything is saved." in asked.plain
     run = asked.plain.rpartition("Go on with: endstop resume ")[2].split()[0]
     again = on_terminal(home, "resume", run, typed="\x03", program=PROGRAM, columns=200)
@@ -195,6 +195,16 @@ def test_told_to_end_it_saves_and_says_how_to_go_on(home: Path, repository: Path
     out, _ = process.communicate(timeout=15)
     assert process.returncode == 143
     assert INTERRUPTED in out
+
+
+def test_ctrl_c_in_the_middle_of_all_examples_ends_them_all(home: Path, tmp_path: Path) -> None:
+    process = started(home, "build", "--example", "all", "--repo", str(tmp_path / "here"))
+    line_with(process, "turn 1 of builder 1")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "")
+    assert INTERRUPTED in out
+    assert "Example vague" not in out
 
 
 def _building(home: Path, repository: Path, model: str, *, turns: int) -> subprocess.Popen[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from build_models import INTENT, PROGRAM, QUICK, model_of, sample
 from cli_program import Endstop, on_terminal, started
-from cli_runs import waited_for, with_sources
+from cli_runs import run_of, with_sources
 
-from endstop.app import coding, open_app, read_config
+from endstop.app import coding
+from endstop.loop.agent import Agent
+from endstop.testing import ScriptedModel, says
 
 
 @pytest.fixture(autouse=True)
@@ -292,18 +293,10 @@ def test_the_work_can_be_looked_at_when_the_worktree_is_gone(
     assert endstop("session", "accept", run).code == 0
 
 
-def test_a_session_whose_repository_vanished_before_it_began_has_no_work(
-    endstop: Endstop, home: Path, repository: Path
-) -> None:
-    async def begun() -> str:
-        async with open_app(read_config({"ENDSTOP_HOME": str(home)})) as app:
-            proposed = await coding.propose_session(repository, INTENT, model="test:works")
-            shutil.rmtree(repository)
-            return (await app.runner.run(proposed.agent, INTENT)).id
-
-    run = waited_for(begun())
+def test_a_session_that_never_had_a_place_to_work_in_has_no_work(endstop: Endstop, home: Path) -> None:
+    run = run_of(home, Agent(name="coding", model=ScriptedModel(says("Hm."))))
     done = endstop("session", "diff", run)
-    assert (done.code, "has no work: it ended before it had a place to work in" in done.err) == (2, True)
+    assert (done.code, "has no work: it never had a place to work in" in done.err) == (2, True)
     assert "has no work" in endstop("session", "show", run).out
     assert "repository not there" in endstop("session", "list").out
 

@@ -58,15 +58,13 @@ class PersonAnswers:
         self._output = output
 
     async def to(self, run: Run) -> GoesOn | None:
-        match run.outcome:
-            case AwaitingUser(question=question):
-                tell_question(self._output, run, question)
-                answer = await asked_line("Your answer (Enter alone: later): ")
-                return GoesOn(answer=answer) if answer else None
-            case UnderReview():
-                return await self._reviewed(run)
-            case _:
-                return None
+        if isinstance(run.outcome, UnderReview):
+            return await self._reviewed(run)
+        if not isinstance(run.outcome, AwaitingUser):
+            return None
+        tell_question(self._output, run, run.outcome.question)
+        answer = await asked_line("Your answer (Enter alone: later): ")
+        return GoesOn(answer=answer) if answer else None
 
     async def _reviewed(self, run: Run) -> GoesOn | None:
         """Decide a review. What cannot be decided so is said, and asked again."""

@@ -51,10 +51,6 @@ class SessionProgress(Progress):
         """Who is at work, in a few words."""
         return self._under_way
 
-    @property
-    def facts(self) -> tuple[Fact, ...]:
-        return tuple(self._record)
-
     def add(self, fact: Fact) -> Step | None:
         """Take in a fact; what is worth some lines about it."""
         self._record.append(fact)

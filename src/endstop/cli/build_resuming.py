@@ -39,10 +39,6 @@ async def session_resumed(
         if answered is None:
             tell_session(output, waiting, None)
             return code_of(waiting.outcome)
-        if (await app.store.run(stored.run_id)).phase is RunPhase.ENDED:  # a review was rejected
-            ended = await app.runner.wait(stored.run_id)
-            tell_session(output, ended, ended.audit())
-            return code_of(ended.outcome)
         first = answered
     facts = await app.store.record(stored.run_id)
     require_answer(stored, facts, first.answer)

@@ -20,7 +20,6 @@ from endstop.cli.resume import tell_left_open
 from endstop.events.facts import RunStarted
 from endstop.kernel.agent import DEFAULT_BUDGET
 from endstop.kernel.outcome import AwaitingUser, UnderReview
-from endstop.kernel.review import RunPhase
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -142,7 +141,8 @@ class _Showing:
             return Seen(run=None, code=INTERRUPTED)
         is_paused = isinstance(run.outcome, AwaitingUser | UnderReview)
         tell_session(self._output, run, None if is_paused else run.audit())
-        return Seen(run=run, code=code_of(run.outcome))
+        is_interrupted = is_paused and self._is_leaving
+        return Seen(run=run, code=INTERRUPTED if is_interrupted else code_of(run.outcome))
 
     async def _driven(self, drive: Drive) -> Run:
         """Drive it until it is over, asking whenever it has to be asked."""
@@ -152,8 +152,6 @@ class _Showing:
             goes_on = None if self._is_leaving else await asked(self._output, run, self._answers)
             if goes_on is None:
                 return run
-            if (await self._app.store.run(run.id)).phase is RunPhase.ENDED:  # a review was rejected
-                return await self._app.runner.wait(run.id)
             drive = self._resuming(run.id, goes_on)
 
     def _resuming(self, run_id: str, goes_on: GoesOn) -> Drive:

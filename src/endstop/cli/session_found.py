@@ -73,7 +73,7 @@ async def work_of(session: Session) -> Work:
     view = session.view
     if not view.repository:
         raise RunStateError(
-            f"The session {session.id} has no work: it ended before it had a place to work in",
+            f"The session {session.id} has no work: it never had a place to work in",
             to_do=f"See why: endstop explain {session.id}",
         )
     repository = await opened(view.repository, session.id)

@@ -156,7 +156,7 @@ def _issue_words(issue: Issue) -> str:
 def _criteria_evidence(criteria: Sequence[Criterion]) -> Criterion:
     met = sum(one.is_met for one in criteria)
     listed = "; ".join(
-        f"{number}. {one.text}: {'met' if one.is_met else 'not met'}"
+        f"{number}. {one.text.rstrip('.')}: {'met' if one.is_met else 'not met'}"
         + (f" ({one.evidence})" if one.evidence else "")
         for number, one in enumerate(criteria, start=1)
     )

@@ -176,7 +176,7 @@ class CodingSession:
         """Commit what is not committed yet. None if nothing was begun, or if that cannot be done any more:
         then the files are still where they were written."""
         try:
-            worktree = (await self._desk(stage)).worktree
+            worktree = await self._worktree(stage)
             commit = await worktree.checkpoint("Unfinished work, kept when the session ended")
         except (EndstopError, OSError):
             return None
@@ -188,17 +188,10 @@ class CodingSession:
 
     async def _desk(self, stage: Stage) -> Desk:
         """The place to work: made once, and found again by what the record says of it."""
-        opened = stage.noted(SessionOpened)
-        assert opened is not None, "a session begins with it"
+        opened = _opened(stage)
         policy = policy_of(opened.policy)
-        repository = await open_repository(opened.repository)
-        worktree = Worktree(
-            repository=repository,
-            session=stage.run_id,
-            path=Path(opened.worktree),
-            base=opened.base,
-        )
-        await worktree.ensure()
+        worktree = await self._worktree(stage)
+        repository = worktree.repository
         return Desk(
             stage=stage,
             policy=policy,
@@ -212,6 +205,17 @@ class CodingSession:
             yes_under_usd=opened.yes_under_usd,
         )
 
+    async def _worktree(self, stage: Stage) -> Worktree:
+        opened = _opened(stage)
+        worktree = Worktree(
+            repository=await open_repository(opened.repository),
+            session=stage.run_id,
+            path=Path(opened.worktree),
+            base=opened.base,
+        )
+        await worktree.ensure()
+        return worktree
+
     def _require_prices(self, policy: Policy, budget: Budget) -> None:
         """A role whose model has no price, under a cost limit: refused before anything is spent (A10)."""
         if budget.cost_usd is None or budget.unknown_price is UnknownPrice.WARN:
@@ -224,6 +228,12 @@ class CodingSession:
                     to_do=f"Name another model in models.{role}, or have session.unknown_price warn, with "
                     "`endstop policy edit`",
                 )
+
+
+def _opened(stage: Stage) -> SessionOpened:
+    opened = stage.noted(SessionOpened)
+    assert opened is not None, "a session begins with it"
+    return opened
 
 
 async def test_command_of(folder: Path, configured: str | None) -> TestCommand:

@@ -232,7 +232,7 @@ class SessionRow(BaseModel):
         )
 
 
-class SessionShape(_Shape):
+class CodingSessionShape(_Shape):
     """A session, as far as its record and its repository tell."""
 
     run_id: str
@@ -277,7 +277,7 @@ class SessionShape(_Shape):
         commits: Sequence[RoundCommit] = (),
         problem: str | None = None,
         repository: str = "",
-    ) -> SessionShape:
+    ) -> CodingSessionShape:
         """``repository``: where it is; empty if that, and where it works, is not for the caller to know."""
         view = session_view(facts)
         ending = view.outcome
@@ -300,7 +300,7 @@ class SessionShape(_Shape):
         )
 
 
-_OF_VIEW = tuple(name for name in SessionShape.model_fields if hasattr(SessionView, name))
+_OF_VIEW = tuple(name for name in CodingSessionShape.model_fields if hasattr(SessionView, name))
 
 
 class DiffShape(BaseModel):

@@ -24,7 +24,7 @@ from endstop.server.access import Caller, CallerHere
 from endstop.server.coding_given import Begin, Begun, ExampleShape, Offer, Proposal, Propose
 from endstop.server.coding_repositories import Repositories
 from endstop.server.coding_sessions import CodingHere
-from endstop.server.coding_shapes import DiffShape, SessionRow, SessionShape
+from endstop.server.coding_shapes import CodingSessionShape, DiffShape, SessionRow
 from endstop.server.coding_work import diff_of, folder_of, standings
 from endstop.server.context import ContextHere
 from endstop.server.owned import own_session
@@ -101,7 +101,7 @@ async def begin(given: Begin, caller: CallerHere, context: ContextHere, coding: 
 @router.get("/{run_id}", responses=problem_responses(404), summary="One session, round by round")
 async def get_session(
     run_id: str, caller: CallerHere, context: ContextHere, coding: CodingHere
-) -> SessionShape:
+) -> CodingSessionShape:
     """What was specified, priced and built so far, what it asks, how it ended, and how git has it."""
     stored = await own_session(context.app.store, caller, run_id)
     facts = await context.app.store.record(run_id)
@@ -113,7 +113,7 @@ async def get_session(
     except (EndstopError, OSError) as error:
         problem = error.what if isinstance(error, EndstopError) else "It cannot be read"
     return await asyncio.to_thread(
-        SessionShape.of,
+        CodingSessionShape.of,
         stored,
         facts,
         standing=standing,
