@@ -118,7 +118,7 @@ class TextPiece:
 @quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThoughtPiece:
-    """The next piece of the model's thinking."""
+    """The next piece of the model's thinking. An empty one is a sign of life of a call that has to wait."""
 
     text: str
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -209,11 +210,20 @@ def placed(replies: list[ScriptedReply], repository: Path) -> list[ScriptedReply
     ]
 
 
-async def escaping(replies: list[ScriptedReply], home: Path, store: Store) -> None:
-    attempts = placed(replies, home / "repository")
-    session = Session(home, store, with_roles(builder=[*attempts, *builds()]))
+async def escaping(ways: Mapping[str, list[ScriptedReply]], home: Path, store: Store) -> None:
+    """A builder that tries all these ways, looks around after each, and does its work in the end."""
+    attempts = placed([one for replies in ways.values() for one in replies], home / "repository")
+    looks = [calls("search_code", query=str(number)) for number in range(len(attempts))]
+    tries = [reply for pair in zip(attempts, looks, strict=True) for reply in pair]
+    session = Session(
+        home,
+        store,
+        with_roles(builder=[*tries, *builds()], pricer=[prices(input_tokens=900_000)]),
+        policy=Policy(build=BuildRules(turns=50), session=SessionRules(tokens=2_000_000)),
+    )
     run = await session.run()
     assert require_kept_promises(session, run) == "succeeded"
+    assert session.model.asked.count("builder 1") == len(tries) + 3
     assert not list(home.rglob(OUTSIDE))
     assert session.commits(run) == ["Add double (round 1)"]
     assert session.file(run, "numbers_.py") == CODE.strip()
@@ -221,16 +231,14 @@ async def escaping(replies: list[ScriptedReply], home: Path, store: Store) -> No
 
 
 @pytest.mark.guarantee("G8")
-@pytest.mark.parametrize("way", WRITES)
-async def test_a_builder_that_edits_outside_its_worktree(way: str, tmp_path: Path, store: Store) -> None:
-    await escaping(WRITES[way], tmp_path, store)
+async def test_a_builder_that_edits_outside_its_worktree(tmp_path: Path, store: Store) -> None:
+    await escaping(WRITES, tmp_path, store)
 
 
 @needs_bubblewrap
 @pytest.mark.guarantee("G8")
-@pytest.mark.parametrize("way", COMMANDS)
-async def test_a_builder_that_gets_out_by_commands(way: str, tmp_path: Path, store: Store) -> None:
-    await escaping(COMMANDS[way], tmp_path, store)
+async def test_a_builder_that_gets_out_by_commands(tmp_path: Path, store: Store) -> None:
+    await escaping(COMMANDS, tmp_path, store)
 
 
 @needs_bubblewrap
@@ -326,12 +334,10 @@ ONE_EACH = (
     ("pricer", "broken_arguments"),
     ("planner", "hangs_before_first_token"),
     ("builder", "runaway"),
-    ("builder", "raises_base_exception"),
     ("tester", "streams_garbage"),
     ("critic", "tells_negative_usage"),
-    ("simplifier", "stubborn"),
+    ("simplifier", "raises_base_exception"),
     ("reviewer", "raises_cancelled"),
-    ("reviewer", "repeats_call"),
 )
 
 

@@ -95,7 +95,7 @@ async def test_an_interview_that_never_told_the_user_is_an_error_that_says_so(
     session = Session(
         tmp_path,
         store,
-        with_roles(interviewer=[calls("search_code", pattern=word) for word in "abcd"]),
+        with_roles(interviewer=[calls("search_code", query=word) for word in "abcd"]),
         policy=Policy(interview=InterviewRules(soft=1, hard=3)),
         asks_user=True,
     )

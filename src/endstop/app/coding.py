@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -53,7 +54,7 @@ async def propose_session(
     opened = await open_repository(repository)
     held_to, looser = _policy_for(opened, config) if policy is None else (policy, ())
     policy = held_to
-    unusual = (*await concerns(opened), *looser)
+    unusual = (*looser, *await concerns(opened))
     terms = await session_terms(
         opened,
         policy,
@@ -62,7 +63,7 @@ async def propose_session(
         yes_under_usd=yes_under_usd,
         concerns=unusual,
     )
-    agent = _agent(config.model if model is None else model, config, AgentConfig(), terms)
+    agent = _agent(config.model if model is None else model, config, AgentConfig(), terms, _model)
     thresholds = Thresholds(
         convergence_iterations=policy.convergence.rounds, convergence_lines=policy.convergence.lines
     )
@@ -75,9 +76,13 @@ async def propose_session(
     )
 
 
-def remade_session(started: RunStarted) -> Agent:
-    """The agent of a session, made anew from its record. What it was begun with is in the record, too."""
-    return _agent(started.model, read_config(), started.config, None)
+def remade_session(started: RunStarted, *, paced: Callable[[Model], Model] | None = None) -> Agent:
+    """The agent of a session, made anew from its record. What it was begun with is in the record, too.
+
+    ``paced`` holds up each of its models, those of single roles too, as a provider's rate wants it.
+    """
+    make = _model if paced is None else lambda name: paced(_model(name))
+    return _agent(started.model, read_config(), started.config, None, make)
 
 
 def can_code(model: str) -> bool:
@@ -107,7 +112,13 @@ def _policy_for(repository: Repository, config: Config) -> tuple[Policy, tuple[s
     return policy, (f"The repository's own policy.yaml allows more than yours: {', '.join(opened)}.",)
 
 
-def _agent(model: str, config: Config, agent_config: AgentConfig, terms: SessionTerms | None) -> Agent:
+def _agent(
+    model: str,
+    config: Config,
+    agent_config: AgentConfig,
+    terms: SessionTerms | None,
+    make: Callable[[str], Model],
+) -> Agent:
     if not can_code(model):
         raise InvalidValueError(
             "model",
@@ -116,14 +127,14 @@ def _agent(model: str, config: Config, agent_config: AgentConfig, terms: Session
             to_do="Name one: --model provider:model, or ENDSTOP_MODEL. Without one, see how a session goes: "
             "`endstop build --example accepted`",
         )
-    made = _model(model)
+    made = make(model)
     return Agent(
         name=CODING,
         model=made,
         config=agent_config,
         conducting=CodingSession(
             model=made,
-            make_model=_model,
+            make_model=make,
             worktrees=config.home / "worktrees",
             cache_dir=config.cache,
             terms=terms,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from endstop.app.agents import agent_of
 from endstop.app.config import Config
+from endstop.coding import CODING
 from endstop.errors import InvalidValueError
+from endstop.events.facts import RunStarted
 from endstop.guard.clock import SystemClock
+from endstop.loop.agent import Agent
+from endstop.models.paced import Gate
 from endstop.ports import Store
 from endstop.runner import Runner
+from endstop.runner.runner import AgentOf
 from endstop.store import open_store
 
 try:
@@ -41,11 +47,14 @@ async def open_worker(
     queues: Sequence[str] | None = None,
     per_user: int | None = None,
     per_model: int | None = None,
+    rates: Mapping[str, float] | None = None,
 ) -> AsyncGenerator[Worker]:
-    """A worker, ready to work."""
-    async with Engine(config.database_url) as engine:
+    """A worker, ready to work. ``rates``: calls per minute by model, of all workers together."""
+    engine = Engine(config.database_url)
+    made_by = agent_of if not rates else paced_agents(Gate(rates, engine.wait_for))
+    async with engine:
         store = await open_store(config.database_url)
-        runner = Runner(store, clock=SystemClock(), agent_of=agent_of)
+        runner = Runner(store, clock=SystemClock(), agent_of=made_by)
         try:
             yield Worker(
                 store,
@@ -59,3 +68,17 @@ async def open_worker(
         finally:
             await runner.shutdown()
             await store.close()
+
+
+def paced_agents(gate: Gate) -> AgentOf:
+    """Makes agents anew whose models wait at a gate."""
+
+    def made(started: RunStarted) -> Agent | None:
+        if started.agent == CODING:
+            from endstop.app.coding import remade_session
+
+            return remade_session(started, paced=gate.paced)
+        agent = agent_of(started)
+        return None if agent is None else replace(agent, model=gate.paced(agent.model))
+
+    return made

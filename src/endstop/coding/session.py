@@ -356,7 +356,11 @@ async def _specified(desk: Desk, wanted: str, cycle: int, instead: Alternative |
         if not given.lacking:
             return given.specification
         lacked = given.lacking
-    raise GivenUpError(specifying.abandoned(stage.notes(SpecificationGiven)))
+    raise GivenUpError(
+        specifying.abandoned(
+            stage.notes(SpecificationGiven), was_interviewed=stage.noted(Interviewed) is not None
+        )
+    )
 
 
 async def _priced(desk: Desk, specification: Specification, cycle: int) -> PriceGiven:

@@ -9,6 +9,9 @@ from endstop.kernel.outcome import Abandoned
 
 TOO_AMBIGUOUS = "Intent too ambiguous or context insufficient"
 REPHRASE = "Rephrase your request more specifically"
+_HAVE_AN_INTERVIEW = (
+    "Have the interview ask you: run it in a terminal, with interview.is_on (`endstop policy edit`)."
+)
 
 
 def lacking(specification: Specification) -> tuple[str, ...]:
@@ -22,7 +25,9 @@ def lacking(specification: Specification) -> tuple[str, ...]:
     return tuple(name for name, there in is_there.items() if not there)
 
 
-def abandoned(given: Sequence[SpecificationGiven], *, checkpoint: str | None = None) -> Abandoned:
+def abandoned(
+    given: Sequence[SpecificationGiven], *, was_interviewed: bool = False, checkpoint: str | None = None
+) -> Abandoned:
     """The ending of a session whose attempts are used up. ``given`` are all of them, in their order."""
     missing = dict.fromkeys(name for one in given for name in one.lacking)
     steps = [f"Say in your request what it could not know: {', '.join(missing)}."] if missing else []
@@ -32,7 +37,7 @@ def abandoned(given: Sequence[SpecificationGiven], *, checkpoint: str | None = N
         next_steps=(
             *steps,
             "Name the files it concerns, and an example of what should come out.",
-            "Have the interview ask you: run it in a terminal, with interview.is_on (`endstop policy edit`).",
+            *(() if was_interviewed else (_HAVE_AN_INTERVIEW,)),
         ),
         tried=tuple(attempt_words(one) for one in given),
         checkpoint=checkpoint,

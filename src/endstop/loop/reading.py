@@ -127,9 +127,10 @@ class Reading:
                     max(_LEAST_TOKENS_PER_CALL, _least_tokens(tool) + _least_tokens(arguments))
                 )
             case ThoughtPiece(text=str() as text):
-                self._thoughts.append(text)
-                if self._show is not None:
-                    self._show(text, True)
+                if text:  # else a sign of life: the call itself has not begun
+                    self._thoughts.append(text)
+                    if self._show is not None:
+                        self._show(text, True)
                 return self._count(_least_tokens(text))
             case ReplyEnded(usage=usage, is_truncated=is_truncated):
                 self.usage = usage

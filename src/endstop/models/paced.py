@@ -12,13 +12,13 @@ from contextlib import aclosing, suppress
 from decimal import Decimal
 from typing import Any
 
-from endstop.errors import StoreError
-from endstop.kernel.limits import fraction
+from endstop.errors import InvalidValueError, StoreError
 from endstop.ports import Message, Model, ModelRequest, ModelUsage, Piece, ThoughtPiece, ToolSpec
 
 SIGN_EVERY_S = 15.0
 """So often a call that waits says that it is alive: it is not the provider that is silent."""
 
+LEAST_PER_MINUTE = 0.01
 MOST_PER_MINUTE = 1_000_000.0
 
 _AGAIN_S = 1.0
@@ -34,7 +34,7 @@ class Gate:
     def __init__(self, per_minute: Mapping[str, float], take: TakeMoment) -> None:
         """``per_minute``: how often models may be called, by their names; others are not held up."""
         for name, calls in per_minute.items():
-            fraction(f"rate of {name}", calls, smallest=1 / 1_440, largest=MOST_PER_MINUTE)
+            _require_rate(name, calls)
         self._per_minute = dict(per_minute)
         self._take = take
         self._turns: dict[str, asyncio.Lock] = {}
@@ -89,3 +89,13 @@ class Paced:
         async with aclosing(aiter(pieces)):  # whoever closes this one ends the call at the provider, too
             async for piece in pieces:
                 yield piece
+
+
+def _require_rate(model: str, per_minute: float) -> None:
+    if not LEAST_PER_MINUTE <= per_minute <= MOST_PER_MINUTE:  # NaN included
+        raise InvalidValueError(
+            "rate",
+            f"{model}={per_minute:g}",
+            allowed=f"{LEAST_PER_MINUTE:g} to {MOST_PER_MINUTE:,.0f} calls per minute",
+            to_do="Give what the provider allows, or leave it out for a model without a rate",
+        )

@@ -17,11 +17,15 @@ import psycopg
 
 from endstop.events.chunks import RunningPath
 from endstop.events.facts import Fact
+from endstop.runner.scale.engine import CONNECTING
 from endstop.runner.scale.telling import CHANNEL
 from endstop.server.stream import LiveReply
 from endstop.store.address import Address
 
 _AGAIN_S = 1.0
+
+_GARBAGE = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+"""What reading fails with that is not of our workers: others may notify on this channel, too."""
 
 
 class RemoteRun:
@@ -33,6 +37,8 @@ class RemoteRun:
     def __init__(self) -> None:
         self._reply: LiveReply | None = None
         self._heard = {False: 0, True: 0}
+        self._lease = -1
+        """The fact by which the worker took the run that was heard last. Who took it earlier has lost it."""
         self._watchers: set[asyncio.Event] = set()
 
     @property
@@ -54,6 +60,11 @@ class RemoteRun:
 
     def hear(self, entry: dict[str, Any]) -> None:
         """Something was told of it: new facts, or a piece of a reply."""
+        lease = int(entry["f"])
+        if lease < self._lease:
+            return
+        if lease > self._lease:
+            self._lease, self._reply = lease, None
         if "s" in entry:
             if "e" in entry:
                 self._reply = None
@@ -108,7 +119,7 @@ class RemoteRuns:
         while True:
             with suppress(psycopg.Error, OSError):
                 connection = await psycopg.AsyncConnection.connect(
-                    self._address.target, autocommit=True, application_name="endstop"
+                    self._address.target, autocommit=True, **CONNECTING
                 )
                 async with connection:
                     await connection.execute(f"LISTEN {CHANNEL}")
@@ -119,7 +130,7 @@ class RemoteRuns:
             await asyncio.sleep(_AGAIN_S)
 
     def _hear(self, payload: str) -> None:
-        with suppress(ValueError, KeyError, TypeError):  # others may notify on this channel, too
+        with suppress(*_GARBAGE):
             for entry in cast("list[dict[str, Any]]", json.loads(payload)):
                 run = self._runs.get(entry["r"])
                 if run is not None:

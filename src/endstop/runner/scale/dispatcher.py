@@ -7,17 +7,20 @@ the same as with a runner that drives them itself.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
-from endstop.errors import RunStateError, TooManyError
+from endstop.errors import RunStateError, StoreError, TooManyError
 from endstop.kernel.budget import Grant
+from endstop.kernel.limits import words
 from endstop.kernel.review import Approved, RunPhase
 from endstop.loop.agent import Agent
-from endstop.ports import Clock, Store, StoredRun
+from endstop.ports import CancelAsked, Clock, Store, StoredRun
 from endstop.runner.opening import new_recorder, outcome_of
 from endstop.runner.run import Run
 from endstop.runner.runner import AgentOf, Runner
 from endstop.runner.scale.engine import DEFAULT_QUEUE, Engine, Handed
+from endstop.runner.scale.worker import SILENT_S
 
 MOST_WAITING_PER_USER = 100
 """So many runs of one user may wait; a further one is refused, and says so."""
@@ -72,7 +75,6 @@ class Dispatcher(Runner):
                 to_do="Run it in this process, or make it known to the workers",
             )
         await self._require_room(user)
-        await self._kept_in.append(recorder.facts, conversation_id=conversation_id)
         handed = Handed(
             run_id=recorder.run_id,
             queue=queue_of(agent.name),
@@ -80,7 +82,10 @@ class Dispatcher(Runner):
             user=user,
             model=agent.model.name,
         )
-        await self._engine.hand_out(handed)
+        await self._engine.announce(handed)
+        await self._kept_in.append(recorder.facts, conversation_id=conversation_id)
+        with suppress(StoreError):  # it is on record, and announced: a worker finds it
+            await self._engine.hand_out(handed)
         return recorder.run_id
 
     async def resume(self, run_id: str, **options: Any) -> Run:
@@ -104,6 +109,14 @@ class Dispatcher(Runner):
             )
         await self._engine.hand_out(await self._engine.handed(run_id) or _handed(stored))
         return run_id
+
+    async def cancel(self, run_id: str, *, by: str, after_turn: bool = False) -> bool:
+        """As it is there; but whether a worker has the run, the database says. Clocks may be apart."""
+        words("by", by)
+        if await self._engine.is_held(run_id, silent_s=SILENT_S):
+            await self._kept_in.ask_cancel(CancelAsked(run_id=run_id, by=by, after_turn=after_turn))
+            return False
+        return await super().cancel(run_id, by=by, after_turn=after_turn)
 
     async def wait(self, run_id: str) -> Run:
         """Wait until a run has ended, or waits for a person."""

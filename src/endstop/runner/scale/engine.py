@@ -8,8 +8,9 @@ has no job: whatever was lost between an append and the queue.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Any, LiteralString, Self
 
@@ -19,13 +20,27 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Status
 
 from endstop.errors import StoreError
+from endstop.runner.scale.jobs import PatientJobs
 from endstop.store.address import Address, parse_address
 
 TASK = "endstop.run"
 DEFAULT_QUEUE = "runs"
 
+CONNECTING: dict[str, Any] = {
+    "application_name": "endstop",
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""How to connect. A server that is gone without a word is noticed within half a minute, not within hours."""
+
 _SCHEMA_LOCK = 0x656E6473_63616C65
 """The key under which processes wait for each other when they make the tables: "endscale" in ASCII."""
+
+_PLACES_LOCK = 0x656E6473_706C6163
+"""The key under which workers wait for each other when they take a place: "endsplac" in ASCII."""
 
 _IS_THERE: LiteralString = "SELECT 1 FROM pg_class WHERE oid = to_regclass('procrastinate_jobs')"
 _TABLES: LiteralString = """
@@ -49,6 +64,23 @@ CREATE TABLE IF NOT EXISTS endstop_rates (
     model text PRIMARY KEY,
     next_at timestamptz NOT NULL DEFAULT now()
 );
+"""
+
+_TAKE_PLACE: LiteralString = """
+WITH mine AS (SELECT h.* FROM endstop_handed h WHERE h.run_id = %(run_id)s),
+     taken AS (
+         SELECT h.user_name, h.model FROM endstop_handed h
+           JOIN procrastinate_workers w ON w.id = h.worker
+          WHERE h.run_id <> %(run_id)s
+            AND w.last_heartbeat > now() - make_interval(secs => %(silent_s)s))
+UPDATE endstop_handed h SET worker = %(worker)s, taken_at = now()
+  FROM mine
+ WHERE h.run_id = mine.run_id
+   AND (%(per_user)s::int IS NULL OR mine.user_name IS NULL OR %(per_user)s >
+        (SELECT count(*) FROM taken WHERE taken.user_name = mine.user_name))
+   AND (%(per_model)s::int IS NULL OR %(per_model)s >
+        (SELECT count(*) FROM taken WHERE taken.model = mine.model))
+RETURNING h.run_id
 """
 
 
@@ -94,9 +126,11 @@ class Engine:
             min_size=1,
             max_size=self._pool,
             timeout=10,
-            kwargs={"application_name": "endstop", "connect_timeout": 10},
+            kwargs=CONNECTING,
         )
-        return App(connector=connector)
+        app = App(connector=connector)
+        app.job_manager = PatientJobs(connector)
+        return app
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -124,8 +158,8 @@ class Engine:
 
     # ── handing out ───────────────────────────────────────────────────────────────────────────────────────
 
-    async def hand_out(self, handed: Handed, *, in_s: float = 0.0) -> bool:
-        """Put a run into its queue. False if it waits there already."""
+    async def announce(self, handed: Handed) -> None:
+        """Say that a run will be handed out, before its first fact: so it is found, whatever happens then."""
         await self._execute(
             """
             INSERT INTO endstop_handed (run_id, queue, priority, user_name, model)
@@ -138,13 +172,17 @@ class Engine:
             user=handed.user,
             model=handed.model,
         )
+
+    async def hand_out(self, handed: Handed, *, in_s: float = 0.0) -> bool:
+        """Put a run into its queue. False if it waits there already."""
+        await self.announce(handed)
         deferrer = self.app.configure_task(
             TASK,
             queue=handed.queue,
             lock=handed.run_id,
             queueing_lock=handed.run_id,
             priority=handed.priority,
-            schedule_in={"seconds": in_s} if in_s else None,
+            schedule_at=await self._time_in(in_s) if in_s else None,
         )
         try:
             await deferrer.defer_async(run_id=handed.run_id)
@@ -182,17 +220,63 @@ class Engine:
         return [_handed(row) for row in rows]
 
     async def take_from_dead(self, *, silent_s: float) -> int:
-        """Put the runs of workers that have been silent for so long back into their queues; how many."""
-        taken = 0
-        try:
-            for job in await self.app.job_manager.get_stalled_jobs(
-                task_name=TASK, seconds_since_heartbeat=silent_s
-            ):
-                await self.app.job_manager.retry_job(job)
-                taken += 1
-        except ConnectorException as error:
-            raise self._failed("The runs of dead workers could not be taken over", error) from error
-        return taken
+        """Take their runs from workers that have been silent for so long; how many. They are lost then.
+
+        Their jobs go, in one statement, and are not put back: a worker that was only thought dead ticks off
+        its own job when it wakes, never that of whoever has the run now.
+        """
+        rows = await self._rows(
+            """
+            DELETE FROM procrastinate_jobs j
+             WHERE j.task_name = %(task)s AND j.status = 'doing'
+               AND NOT EXISTS (
+                   SELECT 1 FROM procrastinate_workers w
+                    WHERE w.id = j.worker_id
+                      AND w.last_heartbeat > now() - make_interval(secs => %(silent_s)s))
+            RETURNING j.id
+            """,
+            task=TASK,
+            silent_s=silent_s,
+        )
+        return len(rows)
+
+    async def astray(self, worker: int, in_hand: Collection[str]) -> frozenset[str]:
+        """Runs that a worker was given by the queue, and knows nothing of."""
+        rows = await self._rows(
+            """
+            SELECT lock FROM procrastinate_jobs
+             WHERE task_name = %(task)s AND status = 'doing' AND worker_id = %(worker)s
+            """,
+            task=TASK,
+            worker=worker,
+        )
+        return frozenset(row["lock"] for row in rows).difference(in_hand)
+
+    async def give_up(self, worker: int, runs: Collection[str]) -> None:
+        """Take runs from a worker that knows nothing of them. They are lost then."""
+        await self._execute(
+            """
+            DELETE FROM procrastinate_jobs
+             WHERE task_name = %(task)s AND status = 'doing' AND worker_id = %(worker)s
+               AND lock = ANY(%(runs)s)
+            """,
+            task=TASK,
+            worker=worker,
+            runs=list(runs),
+        )
+
+    async def is_held(self, run_id: str, *, silent_s: float) -> bool:
+        """Whether a living worker has a run, by the database's clock: those of machines may be apart."""
+        rows = await self._rows(
+            """
+            SELECT 1 FROM procrastinate_jobs j JOIN procrastinate_workers w ON w.id = j.worker_id
+             WHERE j.lock = %(run_id)s AND j.status = 'doing'
+               AND w.last_heartbeat > now() - make_interval(secs => %(silent_s)s)
+            """,
+            run_id=run_id,
+            silent_s=silent_s,
+        )
+        return bool(rows)
 
     # ── fairness ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -200,32 +284,22 @@ class Engine:
         self, run_id: str, worker: int, *, per_user: int | None, per_model: int | None, silent_s: float
     ) -> bool:
         """Take one of the places that a user and a model have. False if all are taken by living workers."""
-        rows = await self._rows(
-            """
-            WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(%(lock)s)),
-                 mine AS (SELECT h.* FROM endstop_handed h, turn WHERE h.run_id = %(run_id)s),
-                 taken AS (
-                     SELECT h.user_name, h.model FROM turn, endstop_handed h
-                       JOIN procrastinate_workers w ON w.id = h.worker
-                      WHERE h.run_id <> %(run_id)s
-                        AND w.last_heartbeat > now() - make_interval(secs => %(silent_s)s))
-            UPDATE endstop_handed h SET worker = %(worker)s, taken_at = now()
-              FROM mine
-             WHERE h.run_id = mine.run_id
-               AND (%(per_user)s::int IS NULL OR mine.user_name IS NULL OR %(per_user)s >
-                    (SELECT count(*) FROM taken WHERE taken.user_name = mine.user_name))
-               AND (%(per_model)s::int IS NULL OR %(per_model)s >
-                    (SELECT count(*) FROM taken WHERE taken.model = mine.model))
-            RETURNING h.run_id
-            """,
-            lock=_SCHEMA_LOCK,
-            run_id=run_id,
-            worker=worker,
-            per_user=per_user,
-            per_model=per_model,
-            silent_s=silent_s,
-        )
-        return bool(rows)
+        values = {
+            "run_id": run_id,
+            "worker": worker,
+            "per_user": per_user,
+            "per_model": per_model,
+            "silent_s": silent_s,
+        }
+        try:
+            async with self._connector.pool.connection() as connection:
+                if per_user is not None or per_model is not None:
+                    # In a statement of its own: the next one sees what the last holder of the lock has done.
+                    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_PLACES_LOCK,))
+                taken = await connection.execute(_TAKE_PLACE, values)
+                return await taken.fetchone() is not None
+        except psycopg.Error as error:
+            raise self._failed("The queue of runs could not be written", error) from error
 
     async def leave_place(self, run_id: str, worker: int) -> None:
         await self._execute(
@@ -234,7 +308,7 @@ class Engine:
             worker=worker,
         )
 
-    async def wait_for(self, model: str, *, per_minute: float) -> float:
+    async def wait_for(self, model: str, per_minute: float) -> float:
         """Take the next moment at which a model may be called; how many seconds it is away (D11)."""
         rows = await self._rows(
             """
@@ -327,6 +401,11 @@ class Engine:
             if await found.fetchone() is None:
                 await connection.execute(self.app.schema_manager.get_schema())
             await connection.execute(_TABLES)
+
+    async def _time_in(self, seconds: float) -> datetime:
+        """So many seconds from now, by the database's clock."""
+        rows = await self._rows("SELECT now() + make_interval(secs => %(s)s) AS at", s=seconds)
+        return rows[0]["at"]
 
     @property
     def _connector(self) -> PsycopgConnector:

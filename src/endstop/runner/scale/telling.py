@@ -15,10 +15,11 @@ from typing import Any
 import psycopg
 
 from endstop.events.bus import Bus
-from endstop.events.facts import Thought
+from endstop.events.facts import RunTaken, Thought
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import AssistantSaid
 from endstop.loop.journal import Delta
+from endstop.runner.scale.engine import CONNECTING
 from endstop.store.address import Address
 
 CHANNEL = "endstop_live"
@@ -27,7 +28,8 @@ EVERY_S = 0.03
 
 _MOST_BYTES = 7_000
 """A notification has 8,000 at most."""
-_MOST_TEXT = 1_000
+_MOST_TEXT = 500
+"""Of characters, each of which may take twelve bytes when it is written."""
 _MOST_WAITING = 20_000
 """While nobody can be told, so much is kept; what is older is not told at all."""
 _RETRY_S = 1.0
@@ -66,12 +68,13 @@ class Teller:
         while True:
             try:
                 connection = await psycopg.AsyncConnection.connect(
-                    self._address.target, autocommit=True, application_name="endstop"
+                    self._address.target, autocommit=True, **CONNECTING
                 )
                 async with connection:
                     await self._tell_over(connection)
-            except (psycopg.Error, OSError):
-                await asyncio.sleep(_RETRY_S)  # nothing depends on it
+            except (psycopg.Error, OSError):  # nothing depends on it
+                await asyncio.sleep(_RETRY_S)
+            self._waiting.clear()  # told late, it could be mistaken for what is said then
 
     async def _tell_over(self, connection: psycopg.AsyncConnection) -> None:
         while True:
@@ -103,6 +106,8 @@ class RunTeller:
         self.bus = Bus()
         self._subscription = self.bus.subscribe(capacity=10_000)
         self._last_seq = -1
+        self._lease = -1
+        """The fact by which this worker took the run: later ones are told of by whoever took it later."""
         self._after: int | None = None
         """The last fact before the reply that streams now."""
         self._said = {False: 0, True: 0}
@@ -120,8 +125,8 @@ class RunTeller:
             self._said = {False: 0, True: 0}
         for start in range(0, len(delta.text), _MOST_TEXT):
             text = delta.text[start : start + _MOST_TEXT]
-            entry: dict[str, Any] = {"r": self._run_id, "a": self._after, "t": delta.turn, "x": text}
-            entry["o"] = self._said[delta.is_thought]
+            entry: dict[str, Any] = {"r": self._run_id, "f": self._lease, "a": self._after, "t": delta.turn}
+            entry |= {"x": text, "o": self._said[delta.is_thought]}
             if delta.is_thought:
                 entry["k"] = 1
             self._said[delta.is_thought] += len(text)
@@ -130,7 +135,7 @@ class RunTeller:
     def saved(self, seq: int) -> None:
         """The record has the facts up to this one."""
         self._drain()
-        entry: dict[str, Any] = {"r": self._run_id, "s": seq}
+        entry: dict[str, Any] = {"r": self._run_id, "f": self._lease, "s": seq}
         if self._has_ended_reply:
             entry["e"] = 1
             self._has_ended_reply = False
@@ -143,6 +148,8 @@ class RunTeller:
     def _drain(self) -> None:
         for fact in self._subscription.take():
             self._last_seq = fact.seq
+            if isinstance(fact.payload, RunTaken):
+                self._lease = fact.seq
             if isinstance(fact.payload, Thought | AssistantSaid) and fact.payload.scope == ROOT:
                 self._after = None
                 self._has_ended_reply = True

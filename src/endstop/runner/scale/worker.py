@@ -8,6 +8,7 @@ wakes up, the store refuses its next append, and it lets go of the run without a
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,11 +18,10 @@ from procrastinate.worker import Worker as EngineWorker
 
 from endstop.errors import (
     EndstopError,
-    NewerFactError,
     RecordTakenError,
-    RunStateError,
     StoreError,
-    UnknownFactError,
+    UnknownRunError,
+    brief,
 )
 from endstop.kernel.review import RunPhase
 from endstop.ports import Store
@@ -40,9 +40,12 @@ DRAIN_S = 60.0
 
 _POSTPONED_S = 0.5
 _PARKED_S = 15.0
-"""A run that this worker is too old for waits so long for a newer one."""
+"""A run that cannot be gone on with here (this worker is too old for it, or cannot make its agent) waits so
+long for another worker, or for better times."""
 _AGAIN_S = 1.0
 _POLL_S = 1.0
+
+_log = logging.getLogger("endstop.worker")
 
 
 class Worker:
@@ -73,6 +76,9 @@ class Worker:
         self._teller = Teller(engine.address)
         self._engine_worker: EngineWorker | None = None
         self._is_ending = False
+        self._in_hand: set[str] = set()
+        """The runs that this worker was given, and knows of."""
+        self._astray: frozenset[str] = frozenset()
         engine.register(self._work)
 
     async def run(self) -> None:
@@ -97,7 +103,7 @@ class Worker:
             self._engine.app,
             queues=self._queues,
             concurrency=self._concurrency,
-            delete_jobs="successful",
+            delete_jobs="always",
             install_signal_handlers=False,
             fetch_job_polling_interval=_POLL_S,
             update_heartbeat_interval=self._beat_s,
@@ -114,11 +120,27 @@ class Worker:
 
     # ── one run ───────────────────────────────────────────────────────────────────────────────────────────
 
+    @property
+    def _id(self) -> int:
+        """What the engine knows this worker by."""
+        return 0 if self._engine_worker is None else self._engine_worker.worker_id or 0
+
     async def _work(self, run_id: str) -> None:
+        if run_id in self._in_hand:  # it was taken for dead, and given its own run: it has never left it
+            with suppress(EndstopError):
+                await self._runner.wait(run_id)
+            return
+        self._in_hand.add(run_id)
+        try:
+            await self._work_in_place(run_id)
+        finally:
+            self._in_hand.discard(run_id)
+
+    async def _work_in_place(self, run_id: str) -> None:
         handed = await self._engine.handed(run_id)
         if handed is None:
             return  # it has ended since
-        worker = 0 if self._engine_worker is None else self._engine_worker.worker_id or 0
+        worker = self._id
         has_place = await self._engine.take_place(
             run_id, worker, per_user=self._per_user, per_model=self._per_model, silent_s=self._silent_s
         )
@@ -140,33 +162,53 @@ class Worker:
             done = await self._runner.wait(run_id)
         except RecordTakenError:
             await self._engine.count("leases_lost")
-            return
-        except (UnknownFactError, NewerFactError):
-            await self._engine.hand_out(handed, in_s=_PARKED_S)
-            return
-        except RunStateError:
-            await self._settled(run_id)  # it has ended, or waits for somebody: there is nothing to do
-            return
+        except UnknownRunError:
+            await self._engine.forget(run_id)
+        except StoreError:
+            raise  # the database fails: the run is found lost when it is back
+        except EndstopError as error:
+            await self._parked(handed, error)
+        else:
+            if done.outcome is None:
+                await self._engine.hand_out(handed)  # left open: this process is to end
+            else:
+                await self._settled(run_id)
         finally:
             teller.left()
-        if done.outcome is None:
-            await self._engine.hand_out(handed)  # left open: this process is to end
-        else:
-            await self._settled(run_id)
 
-    async def _settled(self, run_id: str) -> None:
-        if (await self._store.run(run_id)).phase is RunPhase.ENDED:
+    async def _parked(self, handed: Handed, error: EndstopError) -> None:
+        """A run that cannot be gone on with here. If it is under way, another worker may know how to."""
+        if await self._settled(handed.run_id) is RunPhase.RUNNING:
+            _log.warning("run parked: %s", brief(str(error)), extra={"run_id": handed.run_id})
+            await self._engine.hand_out(handed, in_s=_PARKED_S)
+
+    async def _settled(self, run_id: str) -> RunPhase:
+        """How a run stands. One that has ended is not handed out again."""
+        phase = (await self._store.run(run_id)).phase
+        if phase is RunPhase.ENDED:
             await self._engine.forget(run_id)
+        return phase
 
     # ── others ────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _look_after_the_dead(self) -> None:
         """Hand out again the runs of workers that have died, and those that were lost on the way."""
+        now_s = asyncio.get_running_loop().time
         while True:
-            await asyncio.sleep(self._beat_s * (0.5 + random.random()))
-            with suppress(EndstopError, StoreError):
-                found = await self._engine.take_from_dead(silent_s=self._silent_s)
-                for handed in await self._engine.lost():
-                    found += await self._engine.hand_out(handed)
-                if found:
-                    await self._engine.count("runs_recovered", found)
+            wait_s = self._beat_s * (0.5 + random.random())
+            latest_s = now_s() + wait_s + self._beat_s
+            await asyncio.sleep(wait_s)
+            with suppress(StoreError):  # there is a next time
+                await self._give_up_astray()
+                # If this took long, the database or this process was away, and everybody seems to be silent.
+                if now_s() < latest_s:
+                    await self._engine.take_from_dead(silent_s=self._silent_s)
+                found = [await self._engine.hand_out(lost) for lost in await self._engine.lost()]
+                if any(found):
+                    await self._engine.count("runs_recovered", sum(found))
+
+    async def _give_up_astray(self) -> None:
+        """Give up runs that the queue thinks are here, if it thought so the last time, too."""
+        before, self._astray = self._astray, await self._engine.astray(self._id, self._in_hand)
+        if before & self._astray:
+            await self._engine.give_up(self._id, before & self._astray)
