@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
+import pytest
 from loop_words import AttentiveModel, agent, run
 
 from endstop.errors import ModelBrokeOffError
 from endstop.kernel.budget import Budget
+from endstop.kernel.observation import ToolCalled
 from endstop.loop.history import History, messages_of
 from endstop.ports import AssistantMessage, Message, UserMessage
 from endstop.testing import ScriptedModel, calls, echo_tool, fails, reply, says
@@ -55,3 +58,21 @@ def test_the_size_of_a_history_is_the_providers_count_and_what_came_since() -> N
 
 def test_an_empty_record_has_no_messages() -> None:
     assert messages_of([]) == []
+
+
+@pytest.mark.guarantee("H5")
+async def test_what_a_model_wrote_is_kept_to_the_letter_though_white_space_is_folded_to_compare_it() -> None:
+    program = "def double(number):\n    return number  *  2\n"
+    wanted = json.dumps({"text": program})
+    done = await run(agent(ScriptedModel(calls("echo", text=program), "Done."), echo_tool()))
+    [called] = [fact.payload for fact in done.facts if isinstance(fact.payload, ToolCalled)]
+    assert called.arguments == '{"text":"def double(number): return number * 2"}'
+    assert json.loads(called.exact_arguments) == json.loads(wanted)
+    [asked] = [one for one in messages_of(done.facts) if isinstance(one, AssistantMessage) and one.calls]
+    assert json.loads(asked.calls[0].arguments) == {"text": program}
+
+
+async def test_what_is_the_same_to_the_letter_is_kept_once() -> None:
+    done = await run(agent(ScriptedModel(calls("echo", text="plain words"), "Done."), echo_tool()))
+    [called] = [fact.payload for fact in done.facts if isinstance(fact.payload, ToolCalled)]
+    assert (called.written, called.exact_arguments) == (None, '{"text":"plain words"}')

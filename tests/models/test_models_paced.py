@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 from talking import end_of, pieces_of, streaming, text_of
 
+from endstop.app import make_agent
 from endstop.errors import InvalidValueError, StoreError
-from endstop.events.facts import Fact
 from endstop.guard.clock import SystemClock
 from endstop.kernel.budget import Budget
 from endstop.kernel.observation import AssistantSaid, CallSettled
@@ -32,8 +32,6 @@ class Moments:
         self.away_s = away_s
         self.fails = fails
         self.taken: list[tuple[str, float]] = []
-        self.at_once = 0
-        self.most_at_once = 0
 
     async def take(self, model: str, per_minute: float) -> float:
         if self.fails:
@@ -174,21 +172,15 @@ def test_a_rate_that_is_none_is_refused(rate: float) -> None:
 
 
 def agent_with(model: Model, *, seconds: float | None = None, stall_s: float = 60.0) -> Agent:
-    from endstop.app import make_agent
-
     return make_agent(model=model, budget=Budget(turns=3, seconds=seconds), stall_s=stall_s)
 
 
-def of_type(run: Run, kind: type) -> list[Fact]:
-    return [fact for fact in run.facts if isinstance(fact.payload, kind)]
-
-
-async def ran(agent: Agent, meanwhile: Callable[[Runner, str], object] | None = None) -> Run:
+async def ran(agent: Agent, meanwhile: Callable[[Runner, str], Awaitable[object]] | None = None) -> Run:
     runner = Runner(MemoryStore(), clock=SystemClock())
     run_id = await runner.start(agent, "Hello?")
     if meanwhile is not None:
         await asyncio.sleep(0.05)
-        await meanwhile(runner, run_id)  # pyright: ignore[reportGeneralTypeIssues]
+        await meanwhile(runner, run_id)
     return await runner.wait(run_id)
 
 
@@ -198,8 +190,9 @@ async def test_to_wait_longer_than_a_silent_provider_may_take_is_no_failure() ->
     assert isinstance(run.outcome, Completed)
     assert run.answer == "Hello."
     assert [fact.type for fact in run.facts if fact.type == "model.failed"] == []
-    assert len(of_type(run, CallSettled)) == 1
-    assert [fact.payload.text for fact in of_type(run, AssistantSaid)] == ["Hello."]  # pyright: ignore
+    assert sum(isinstance(fact.payload, CallSettled) for fact in run.facts) == 1
+    said = [fact.payload.text for fact in run.facts if isinstance(fact.payload, AssistantSaid)]
+    assert said == ["Hello."]
 
 
 async def test_the_time_limit_of_the_run_holds_while_it_waits() -> None:

@@ -11,9 +11,12 @@ from endstop.cli.options import Json
 from endstop.cli.running import run_async
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from endstop.app.config import Config
 
 _MOST_AT_ONCE = 1_000
+_BUILT_IN = "endstop:extractive"
 
 
 def worker(
@@ -37,6 +40,10 @@ def worker(
         int | None,
         typer.Option("--per-model", metavar="N", help="So many runs of a model at once.", min=1),
     ] = None,
+    rate: Annotated[
+        list[str] | None,
+        typer.Option("--rate", metavar="MODEL=N", help="So many calls of a model a minute, once or more."),
+    ] = None,
     drain: Annotated[
         float,
         typer.Option("--drain", metavar="SECONDS", help="How long turns may take at the end.", min=0),
@@ -49,12 +56,14 @@ def worker(
     Ctrl-C: it takes no more runs, finishes the turns under way, and hands the runs back. If it dies, others
     go on with its runs after some seconds, and nothing that was recorded is lost.
 
-    Limits per user and per model count the runs of all workers together; give the same to each.
+    Limits per user and per model, and rates, hold for all workers together; give the same to each. A call
+    that is early waits for its moment, inside the time limit of its run.
 
     \b
     Examples:
       endstop worker --database postgresql://endstop@db/endstop
       endstop worker --concurrency 32 --agents oracle --per-user 4
+      endstop worker --rate anthropic:claude-sonnet-5=50 --rate openai:gpt-5=500
 
     With --json: one line when it is ready, an object with database and concurrency.
     """
@@ -62,6 +71,7 @@ def worker(
 
     from endstop.app import read_config
 
+    rates = _rates(rate or ())
     config = read_config()
     if database is not None:
         config = replace(config, database_url=database)
@@ -76,6 +86,7 @@ def worker(
         agents=agents,
         per_user=per_user,
         per_model=per_model,
+        rates=rates,
         drain_s=drain,
         is_json=is_json,
     )
@@ -89,6 +100,7 @@ async def _worked(
     agents: list[str] | None,
     per_user: int | None,
     per_model: int | None,
+    rates: Mapping[str, float],
     drain_s: float,
     is_json: bool,
 ) -> int:
@@ -103,7 +115,12 @@ async def _worked(
     output = Output(is_json=is_json)
     shown = parse_address(config.database_url).shown
     async with open_worker(
-        config, concurrency=concurrency, queues=agents, per_user=per_user, per_model=per_model
+        config,
+        concurrency=concurrency,
+        queues=agents,
+        per_user=per_user,
+        per_model=per_model,
+        rates=rates,
     ) as working:
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -125,3 +142,21 @@ async def _worked(
             await working.drain(seconds=drain_s)
         await work
     return 0
+
+
+def _rates(given: Iterable[str]) -> dict[str, float]:
+    """Calls per minute by model, from what was written as MODEL=N."""
+    rates: dict[str, float] = {}
+    for text in given:
+        model, _, number = text.rpartition("=")
+        name = _BUILT_IN if model == "extractive" else model
+        try:
+            rates[name] = float(number)
+        except ValueError:
+            name = ""
+        if ":" not in name.strip(":"):
+            raise UsageError(
+                f"--rate {text!r} says no rate of a model",
+                to_do="Write provider:model=calls per minute, such as anthropic:claude-sonnet-5=50",
+            )
+    return rates
