@@ -15,11 +15,13 @@ from cast_words import (
     Cast,
     Session,
     builds,
+    finds,
     in_time,
     kind_of,
     of,
     require_kept_promises,
     reviews,
+    simplifies,
     with_roles,
     write,
 )
@@ -32,7 +34,7 @@ from endstop.coding.policy_rules import (
     ReviewRules,
     SessionRules,
 )
-from endstop.events.coding import SessionConcluded
+from endstop.events.coding import SessionConcluded, SimplifyingEnded
 from endstop.events.facts import ReviewDecided, ReviewRequested
 from endstop.kernel.budget import Grant
 from endstop.kernel.observation import ToolCalled
@@ -385,6 +387,61 @@ async def test_a_session_left_while_its_reviewer_works_goes_on_without_a_person(
     run = await session.runner.resume("run_left", agent=session.agent(), takes_over=True)
     assert require_kept_promises(session, run) == "succeeded"
     assert [decided.by for decided in of(run, ReviewDecided)] == ["reviewer"]
+
+
+@pytest.mark.guarantee("H5", "D3")
+async def test_a_session_that_waited_in_its_second_round_repeats_nothing_of_the_first(
+    tmp_path: Path, store: Store
+) -> None:
+    session = Session(
+        tmp_path,
+        store,
+        with_roles(builder_2=late(10), critic_1=[finds(("critical", "It breaks on text"))]),
+    )
+    paused = await session.run()
+    assert isinstance(paused.outcome, UnderReview)
+    run = await session.resume(paused, grant=more(4))
+    assert require_kept_promises(session, run) == "succeeded"
+    once = ("specifier 1", "pricer 1", "planner", "tester 1", "critic 1")
+    assert [session.model.asked.count(role) for role in once] == [1] * len(once)
+    assert session.commits(run) == ["Add double (round 1)", "Add double (round 2)"]
+
+
+@pytest.mark.guarantee("H5", "G5")
+async def test_a_session_left_in_its_second_simplification_goes_on_there(
+    tmp_path: Path, store: Store
+) -> None:
+    shorter = "".join(f"STEP_{place} = {place}\n" for place in range(20))
+    slow = Gated(
+        with_roles(simplifier_1=simplifies(("steps.py", shorter)), simplifier_2=simplifies(("steps.py", "")))
+    )
+    session = Session(
+        tmp_path,
+        store,
+        with_roles(builder=[write("steps.py", shorter * 3), *builds()]),
+        models={"simplifier": slow},
+    )
+    home = session.runner
+    run_id = await home.start(await session.beginning(), "Double.")
+    while "simplifier 2" not in slow.asked:
+        await asyncio.sleep(0.01)
+    await home.shutdown()
+    run = await session.runner.resume(run_id, agent=session.agent(), takes_over=True)
+    assert require_kept_promises(session, run) == "succeeded"
+    assert [(one.number, one.is_kept) for one in of(run, SimplifyingEnded)] == [(1, True), (2, True)]
+    assert session.commits(run) == ["Add double (round 1)"]
+    assert session.file(run, "steps.py") == ""
+
+
+@pytest.mark.guarantee("G2", "G6")
+async def test_a_pricer_that_says_it_takes_nothing_gets_a_build_of_nothing(
+    tmp_path: Path, store: Store
+) -> None:
+    nothing = calls("submit_price", input_tokens=0, output_tokens=0, model_calls=1, minutes=0)
+    session = Session(tmp_path, store, with_roles(pricer=[nothing]))
+    run = await session.run()
+    assert require_kept_promises(session, run) == "token_limit"
+    assert session.model.asked == ["specifier 1", "pricer 1"]
 
 
 @pytest.mark.guarantee("D3")

@@ -7,6 +7,7 @@ from decimal import Decimal
 from coding_examples import CODING
 
 from endstop.events.facts import (
+    ChildHandedOut,
     EscalationReached,
     HintGiven,
     ModelFailed,
@@ -14,6 +15,7 @@ from endstop.events.facts import (
     Payload,
     ReviewDecided,
     ReviewRequested,
+    RunDelegated,
     RunStarted,
     RunTaken,
     SignalRejected,
@@ -238,6 +240,20 @@ EXAMPLES: dict[str, Payload] = {
     ),
     "budget.unaffordable": seen.CallUnaffordable(at_s=5.0, limit=LimitKind.TOKENS),
     "run.taken": RunTaken(owner="aabbccdd/4711/00112233"),
+    "run.delegated": RunDelegated(parent="run_56c6", parent_scope="run/reader-1"),
+    "child.handed_out": ChildHandedOut(scope="run/reader-1", run_id="run_56c6.1", agent="reader"),
+    "child.settled": seen.ChildSettled(
+        at_s=7.0,
+        scope="run/reader-1",
+        reservation="child",
+        turns=3,
+        model_calls=4,
+        input_tokens=900,
+        output_tokens=120,
+        known_cost_usd=Decimal("0.0021"),
+        unknown_cost_calls=1,
+        tool_calls=2,
+    ),
     "model.told": ModelTold(turn=2, text="Go on."),
     "model.failed": ModelFailed(
         turn=2, attempt=1, code="model_overloaded", message="Too busy (429).", retry_in_s=0.5

@@ -81,7 +81,11 @@ def remade_session(started: RunStarted, *, paced: Callable[[Model], Model] | Non
 
     ``paced`` holds up each of its models, those of single roles too, as a provider's rate wants it.
     """
-    make = _model if paced is None else lambda name: paced(_model(name))
+
+    def make(name: str) -> Model:
+        made = _model(name)
+        return made if paced is None else paced(made)
+
     return _agent(started.model, read_config(), started.config, None, make)
 
 

@@ -5,35 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
 from endstop.app import Config, open_app, read_config
+from endstop.cli.checked import Checked
 from endstop.errors import EndstopError
 from endstop.models import make_model
 from endstop.store import DatabaseState, database_state, parse_address
 
-State = Literal["ok", "note", "attention", "broken"]
-
 _EXTRAS = {
     "providers": ("pydantic_ai", "models of providers"),
     "postgres": ("psycopg", "a PostgreSQL database"),
+    "scale": ("procrastinate", "workers on PostgreSQL"),
     "mcp": ("mcp", "MCP servers as tools"),
     "local": ("xllamacpp", "GGUF files as models"),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What one look found."""
-
-    name: str
-    state: State
-    detail: str
-    to_do: str = ""
 
 
 async def check_up() -> list[Checked]:
@@ -47,6 +35,10 @@ async def check_up() -> list[Checked]:
     found += [_extra(name) for name in _EXTRAS]
     if state is not None and state.is_usable and state.version == state.newest_version:
         found += await _runs(config)
+        if _may_hand_out(config):
+            from endstop.cli.checkup_queue import queue_checks
+
+            found += await queue_checks(config.database_url)
     return found
 
 
@@ -167,12 +159,26 @@ async def _runs(config: Config) -> list[Checked]:
         async with asyncio.timeout(10), open_app(config) as app:
             left = await app.runner.left_open()
             waiting = await app.store.reviews(is_open=True)
+            handed: frozenset[str] = frozenset()
+            if left and _may_hand_out(config):
+                from endstop.cli.checkup_queue import handed_out
+
+                handed = await handed_out(config.database_url, [one.run_id for one in left])
     except EndstopError as error:
         return [Checked(name="runs", state="broken", detail=error.what, to_do=error.to_do)]
     return [
-        _pending("runs left open", [one.run_id for one in left], "Go on with them: endstop resume --all"),
+        _pending(
+            "runs left open",
+            [one.run_id for one in left if one.run_id not in handed],
+            "Go on with them: endstop resume --all",
+        ),
         _pending("open reviews", [one.run_id for one in waiting], "Decide them: endstop review"),
     ]
+
+
+def _may_hand_out(config: Config) -> bool:
+    """Whether there can be workers: on PostgreSQL, with what they need installed."""
+    return parse_address(config.database_url).kind == "postgresql" and find_spec("procrastinate") is not None
 
 
 def _pending(name: str, run_ids: list[str], to_do: str) -> Checked:

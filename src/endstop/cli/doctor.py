@@ -13,7 +13,7 @@ from endstop.cli.running import run_async
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from endstop.cli.checkup import Checked
+    from endstop.cli.checked import Checked
 
 _STYLES = {"ok": "green", "note": "", "attention": "yellow", "broken": "bold red"}
 
@@ -26,6 +26,9 @@ def doctor(is_json: Json = False) -> None:
       endstop doctor
       endstop doctor --json
       ENDSTOP_MODEL=anthropic:claude-sonnet-5 endstop doctor
+
+    On a PostgreSQL database where runs are handed to workers: which workers are alive, who waits, and how
+    long.
 
     Exit code 0 if Endstop can be used as it is configured, 1 if something is broken.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from endstop.cli.texts import count, one_line
 from endstop.events.facts import Fact, ModelFailed, ReviewRequested, UserAwaited
-from endstop.events.summary import Summary
+from endstop.events.summary import Summary, with_child
 from endstop.kernel import observation as seen
 from endstop.kernel import verdict as noticed
 from endstop.kernel.amounts import NOTHING, Amounts
@@ -97,6 +97,8 @@ class Progress:
                 self._turns[scope] = _Turn(number=turn + 1, is_last=closing is not None)
             case seen.CallSettled() as settled:
                 self._usage = _with_call(self._usage, settled)
+            case seen.ChildSettled() as settled:
+                self._usage = with_child(self._usage, settled)
             case seen.AssistantSaid(text=text) if scope in self._turns:
                 turn = self._turns[scope]
                 turn.chars, turn.text = turn.chars + len(text), turn.text or one_line(text, _TEXT_CHARS)

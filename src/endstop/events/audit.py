@@ -25,6 +25,7 @@ from endstop.kernel.observation import (
     BudgetGranted,
     CallReserved,
     CallSettled,
+    ChildSettled,
     Observation,
     RunEnded,
     ScopeEnded,
@@ -201,7 +202,7 @@ def _entered(books: dict[str, _Sums], fact: Fact) -> list[str]:
         own.granted = own.granted.plus(payload.grant.amounts)
         own.granted_s += payload.grant.seconds
         return []
-    if not isinstance(payload, TurnStarted | CallReserved | CallSettled):
+    if not isinstance(payload, TurnStarted | CallReserved | CallSettled | ChildSettled):
         return []
     lineage = _lineage(books, payload.scope)
     for scope in lineage:
@@ -217,6 +218,9 @@ def _entered(books: dict[str, _Sums], fact: Fact) -> list[str]:
                 held = sums.reserved.pop((payload.scope, reservation), NOTHING)
                 if not is_final:
                     sums.reserved[payload.scope, reservation] = held.minus(used)
+            case ChildSettled(reservation=reservation):
+                sums.used = sums.used.plus(payload.amounts)
+                sums.reserved.pop((payload.scope, reservation), None)
             case _:
                 assert_never(payload)
     return lineage

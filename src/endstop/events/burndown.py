@@ -18,6 +18,7 @@ from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import (
     BudgetGranted,
     CallSettled,
+    ChildSettled,
     Observation,
     RunEnded,
     RunPaused,
@@ -147,6 +148,12 @@ class _Count:
             case CallSettled() as settled:
                 self._tokens += settled.input_tokens + settled.output_tokens
                 self._cost_usd = _with_cost(self._cost_usd, settled)
+            case ChildSettled() as child:
+                self._turns += child.turns
+                self._tokens += child.input_tokens + child.output_tokens
+                if self._cost_usd is not None:
+                    known = self._cost_usd + child.known_cost_usd
+                    self._cost_usd = None if child.unknown_cost_calls else known
             case TurnEnded():
                 self._turns += 1
             case BudgetGranted(at_s=at_s, scope="run", grant=grant):

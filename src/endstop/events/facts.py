@@ -169,6 +169,23 @@ class RunTaken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunDelegated:
+    """The run is a sub-agent's: which run it works for, and the scope there that holds its budget."""
+
+    parent: str
+    parent_scope: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildHandedOut:
+    """The sub-agent of a scope runs as a run of its own: by its record it is found, ended and settled."""
+
+    scope: str
+    run_id: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewRequested:
     """A hard limit was met: somebody is asked to decide."""
 
@@ -197,6 +214,8 @@ Note: TypeAlias = (
     | UserAwaited
     | EscalationReached
     | RunTaken
+    | RunDelegated
+    | ChildHandedOut
     | ReviewRequested
     | ReviewDecided
     | TreeChosen
@@ -219,6 +238,8 @@ NOTES = (
     UserAwaited,
     EscalationReached,
     RunTaken,
+    RunDelegated,
+    ChildHandedOut,
     ReviewRequested,
     ReviewDecided,
     TreeChosen,
@@ -236,6 +257,7 @@ OBSERVATIONS: tuple[type[seen.Observation], ...] = (
     seen.TurnEnded,
     seen.CallReserved,
     seen.CallSettled,
+    seen.ChildSettled,
     seen.CallUnaffordable,
     seen.ContextMeasured,
     seen.AssistantSaid,
@@ -266,12 +288,15 @@ PAYLOAD_OF_TYPE = MappingProxyType(
     {
         "run.started": RunStarted,
         "run.taken": RunTaken,
+        "run.delegated": RunDelegated,
         "run.paused": seen.RunPaused,
         "run.resumed": seen.RunResumed,
         "run.cancel_requested": seen.CancelRequested,
         "run.ended": seen.RunEnded,
         "scope.opened": seen.ScopeOpened,
         "scope.ended": seen.ScopeEnded,
+        "child.handed_out": ChildHandedOut,
+        "child.settled": seen.ChildSettled,
         "turn.started": seen.TurnStarted,
         "turn.ended": seen.TurnEnded,
         "budget.reserved": seen.CallReserved,

@@ -21,6 +21,7 @@ from endstop.kernel.evolve import evolve, quick
 from endstop.kernel.observation import (
     BudgetGranted,
     CallSettled,
+    ChildSettled,
     RunEnded,
     RunResumed,
     TurnStarted,
@@ -191,6 +192,13 @@ def _changed(run: RunIndex, changes: Mapping[str, Any], fact: Fact) -> dict[str,
         case CallSettled() as settled:
             tokens = settled.input_tokens + settled.output_tokens
             return {"tokens": now("tokens") + tokens, "cost_usd": _cost(now("cost_usd"), settled)}
+        case ChildSettled(turns=turns, input_tokens=read, output_tokens=wrote) as child:
+            known = None if child.unknown_cost_calls else now("cost_usd")
+            return {
+                "turns": now("turns") + turns,
+                "tokens": now("tokens") + read + wrote,
+                "cost_usd": None if known is None else known + child.known_cost_usd,
+            }
         case ReviewRequested():
             return _phase(now("phase"), RunPhase.BUDGET_REVIEW)
         case UserAwaited():
@@ -243,6 +251,7 @@ _TELLING = frozenset(
     {
         TurnStarted,
         CallSettled,
+        ChildSettled,
         ReviewRequested,
         ReviewDecided,
         BudgetGranted,

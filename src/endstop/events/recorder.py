@@ -12,15 +12,17 @@ from typing import Any, ClassVar
 from endstop.errors import ClosedAccountError, FactOrderError, RecordError
 from endstop.events.codec import require_next
 from endstop.events.facts import NOTES, Derivation, Fact, HintGiven, Note, Payload, RunStarted
+from endstop.kernel.amounts import Amounts
 from endstop.kernel.decision import make_decision_tree
 from endstop.kernel.detectors import Detector
 from endstop.kernel.evolve import draft_class
 from endstop.kernel.governor import Governor
-from endstop.kernel.ledger import ROOT, is_call_hold
+from endstop.kernel.ledger import CHILD_HOLD, ROOT, is_call_hold
 from endstop.kernel.observation import (
     AssistantSaid,
     CallSettled,
     CallStatus,
+    ChildSettled,
     Observation,
     RunEnded,
     RunResumed,
@@ -221,10 +223,14 @@ class Recorder:
             above = StopReason(rule=StopRule.PARENT, message="The run above it has ended.")
             self.end(above, at_s=at_s, time=time, scope=child)
         self._close(scope, CallStatus.CANCELLED, "Cancelled: the run ended first.", at_s=at_s, time=time)
+        held = self.state.ledger.account(scope).holds.get(CHILD_HOLD)
+        if held is not None:
+            self.observe(_at_most(held, scope, at_s=at_s), time=time)
 
     def close_open(self, *, at_s: float, time: float) -> None:
         """Close what a dead process left open, so that the run can go on: calls it was in the middle of are
-        reported as interrupted, what it had reserved is settled at the worst case, its turns are over."""
+        reported as interrupted, what it had reserved is settled at the worst case, its turns are over. A
+        sub-agent that runs as a run of its own did not die with it: what it may use stays reserved."""
         at_s = max(at_s, self.state.now_s)
         if self.state.paused_at_s is not None:
             self.observe(RunResumed(at_s=at_s), time=time)
@@ -247,7 +253,7 @@ class Recorder:
             self.observe(answer, time=time)
         own = self.state.scopes[scope]
         for reservation, held in tuple(self.state.ledger.account(scope).holds.items()):
-            if not is_call_hold(reservation):
+            if not is_call_hold(reservation) or reservation == CHILD_HOLD:
                 continue
             settled = CallSettled(
                 at_s=at_s,
@@ -275,6 +281,22 @@ class Recorder:
         facts.append(fact)
         if self.sink is not None:
             self.sink(fact)
+
+
+def _at_most(held: Amounts, scope: str, *, at_s: float) -> ChildSettled:
+    """A sub-agent elsewhere that nobody waits for: whatever it may use counts as used."""
+    is_priced = bool(held.cost_usd)
+    return ChildSettled(
+        at_s=at_s,
+        scope=scope,
+        reservation=CHILD_HOLD,
+        turns=held.turns,
+        model_calls=held.model_calls,
+        input_tokens=held.tokens,
+        known_cost_usd=held.cost_usd,
+        unknown_cost_calls=0 if is_priced else max(held.model_calls, 1),
+        is_estimate=True,
+    )
 
 
 def replay(facts: Iterable[Fact], *, detectors: Iterable[Detector] | None = None) -> Recorder:

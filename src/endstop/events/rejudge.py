@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from typing import assert_never
 
 from endstop.errors import EndstopError
-from endstop.events.facts import NOTES, Fact, HintGiven, Payload
+from endstop.events.facts import NOTES, ChildHandedOut, Fact, HintGiven, Payload
 from endstop.events.recorder import Recorder, replay
 from endstop.kernel.decision import rule_named
 from endstop.kernel.detectors import Detector
-from endstop.kernel.observation import Observation, RunEnded, ScopeEnded
+from endstop.kernel.observation import Observation, RunEnded, ScopeEnded, ScopeOpened
 from endstop.kernel.outcome import (
     Abandoned,
     Cancelled,
@@ -27,10 +27,12 @@ from endstop.kernel.verdict import FindingReported, LimitNotice, Overrun, PriceU
 
 def difference_on_replay(record: Sequence[Fact], detectors: tuple[Detector, ...] | None) -> str | None:
     """What comes out differently when a whole record is replayed, in words; None if nothing does."""
+    elsewhere: set[str] = set()
     try:
         recorder = replay(record[:1], detectors=detectors)
         for fact in record[1:]:
-            problem = _ending_differs(recorder, fact)
+            _note_elsewhere(elsewhere, fact.payload)
+            problem = _ending_differs(recorder, fact, elsewhere)
             if problem is not None:
                 return problem
             if isinstance(fact.payload, Observation):
@@ -47,9 +49,19 @@ def difference_on_replay(record: Sequence[Fact], detectors: tuple[Detector, ...]
     return None
 
 
-def _ending_differs(recorder: Recorder, fact: Fact) -> str | None:
+def _note_elsewhere(elsewhere: set[str], payload: Payload) -> None:
+    """Keep which scopes belong to runs of their own: how one of them ended is judged by its own record."""
+    if isinstance(payload, ChildHandedOut):
+        elsewhere.add(payload.scope)
+    elif isinstance(payload, ScopeOpened):
+        elsewhere.discard(payload.scope)
+
+
+def _ending_differs(recorder: Recorder, fact: Fact, elsewhere: set[str]) -> str | None:
     """What is wrong with an ending, if the governor would not end it so at that moment."""
     payload = fact.payload
+    if isinstance(payload, ScopeEnded) and payload.scope in elsewhere:
+        return None
     if not isinstance(payload, RunEnded | ScopeEnded) or payload.scope not in recorder.state.scopes:
         return None
     claimed = _claimed_rule(payload.outcome)

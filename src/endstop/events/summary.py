@@ -18,6 +18,7 @@ from endstop.kernel.limits import LimitKind, Meter
 from endstop.kernel.observation import (
     BudgetGranted,
     CallSettled,
+    ChildSettled,
     Observation,
     RunEnded,
     RunPaused,
@@ -84,6 +85,8 @@ def summarise(facts: Iterable[Fact]) -> Summary:
                 )
             case CallSettled() as settled:
                 usage = _with_call(usage, settled)
+            case ChildSettled() as settled:
+                usage = with_child(usage, settled)
             case TurnEnded():
                 usage = replace(usage, turns=usage.turns + 1)
             case ToolCalled():
@@ -129,4 +132,19 @@ def _with_call(usage: Usage, settled: CallSettled) -> Usage:
         tokens=usage.tokens + settled.input_tokens + settled.output_tokens,
         known_cost_usd=usage.known_cost_usd + (settled.cost_usd or 0),
         unknown_cost_calls=usage.unknown_cost_calls + (max(settled.model_calls, 1) if is_unknown else 0),
+    )
+
+
+def with_child(usage: Usage, settled: ChildSettled) -> Usage:
+    """What was used, and what a sub-agent used that ran as a run of its own."""
+    return replace(
+        usage,
+        turns=usage.turns + settled.turns,
+        model_calls=usage.model_calls + settled.model_calls,
+        input_tokens=usage.input_tokens + settled.input_tokens,
+        output_tokens=usage.output_tokens + settled.output_tokens,
+        tokens=usage.tokens + settled.input_tokens + settled.output_tokens,
+        known_cost_usd=usage.known_cost_usd + settled.known_cost_usd,
+        unknown_cost_calls=usage.unknown_cost_calls + settled.unknown_cost_calls,
+        tool_calls=usage.tool_calls + settled.tool_calls,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from endstop.events.coding_words import told_of_coding
 from endstop.events.facts import (
+    ChildHandedOut,
     EscalationReached,
     Fact,
     HintGiven,
@@ -15,6 +16,7 @@ from endstop.events.facts import (
     Payload,
     ReviewDecided,
     ReviewRequested,
+    RunDelegated,
     RunStarted,
     RunTaken,
     Severity,
@@ -107,6 +109,10 @@ def _told(fact: Fact) -> tuple[str, str]:
             return f"{'Hard' if is_hard else 'Soft'} limit of {key} ({limit})", failure or ""
         case RunTaken():
             return "Taken on by another process", ""
+        case RunDelegated(parent=parent):
+            return "Works for another run", parent
+        case ChildHandedOut(agent=agent, run_id=run_id):
+            return f"Handed out: {agent}", run_id
         case ReviewRequested(review=review):
             return "Review asked for", review.why
         case ReviewDecided(by=by, decision=decision):
@@ -140,6 +146,8 @@ def _told_observation(fact: Fact) -> tuple[str, str]:
         case seen.CallSettled() as settled:
             cost = "cost unknown" if settled.cost_usd is None else f"${settled.cost_usd:f}"
             return "Model called", f"{settled.input_tokens:,} in, {settled.output_tokens:,} out, {cost}"
+        case seen.ChildSettled(turns=turns, input_tokens=read, output_tokens=wrote):
+            return "Sub-agent settled", f"{turns:,} turns, {read:,} in, {wrote:,} out"
         case seen.CallUnaffordable(limit=limit):
             return "No further call fits", f"what is left of {limit.value.replace('_', ' ')} is too little"
         case seen.AssistantSaid(text=text):

@@ -23,6 +23,7 @@ from endstop.kernel.observation import (
     CallReserved,
     CallSettled,
     CallUnaffordable,
+    ChildSettled,
     ContextMeasured,
     Observation,
     ToolCalled,
@@ -99,10 +100,7 @@ def _settled(state: Any, own: Any, settled: CallSettled) -> Noticed:
     known = _NO_MONEY if settled.cost_usd is None else dollars("cost_usd", settled.cost_usd)
     used, past = used_amounts(settled, known, are_checked=True), NOTHING
     if not used.is_within(held):
-        excess = used.minus(held)
-        fitting = ledger.fit(name, excess, closing=True)
-        past = excess.minus(fitting)
-        ledger = ledger.top_up(name, reservation, fitting, closing=True).overrun(name, past)
+        ledger, past = _excess_entered(ledger, name, reservation, used.minus(held))
     state.ledger = ledger.settle(name, reservation, used.minus(past), final=settled.is_final)
     own.model_calls += settled.model_calls
     own.input_tokens += settled.input_tokens
@@ -112,7 +110,43 @@ def _settled(state: Any, own: Any, settled: CallSettled) -> Noticed:
         own.unknown_cost_calls += max(settled.model_calls, 1)
     if past.is_nothing and not is_unknown:
         return NOTHING_NOTICED
-    return _settlement_noticed(state, settled, past, is_unknown=is_unknown)
+    return _settlement_noticed(state, settled.scope, settled.turn, past, is_unknown=is_unknown)
+
+
+def _excess_entered(ledger: Any, name: str, reservation: str, excess: Amounts) -> tuple[Any, Amounts]:
+    """Take what goes past a reservation from what is left. The ledger, and what did not fit even there."""
+    fitting = ledger.fit(name, excess, closing=True)
+    past = excess.minus(fitting)
+    return ledger.top_up(name, reservation, fitting, closing=True).overrun(name, past), past
+
+
+def _child_settled(state: Any, own: Any, settled: ChildSettled) -> Noticed:
+    """Settle all that was reserved for a sub-agent that ran as a run of its own."""
+    for field in _CHILD_COUNTS:
+        whole(field, getattr(settled, field), smallest=0, largest=_MOST_TOKENS)
+    name, reservation, ledger = settled.scope, settled.reservation, state.ledger
+    used, past = settled.amounts, NOTHING
+    held = ledger.held(name, reservation)
+    if not used.is_within(held):
+        ledger, past = _excess_entered(ledger, name, reservation, used.minus(held))
+    state.ledger = ledger.settle(name, reservation, used.minus(past))
+    own.model_calls += settled.model_calls
+    own.input_tokens += settled.input_tokens
+    own.output_tokens += settled.output_tokens
+    own.known_cost_usd += used.cost_usd
+    own.unknown_cost_calls += settled.unknown_cost_calls
+    own.tool_calls += settled.tool_calls
+    return _settlement_noticed(state, name, 0, past, is_unknown=settled.unknown_cost_calls > 0)
+
+
+_CHILD_COUNTS = (
+    "turns",
+    "model_calls",
+    "input_tokens",
+    "output_tokens",
+    "unknown_cost_calls",
+    "tool_calls",
+)
 
 
 def _require_counts(settled: CallSettled) -> None:
@@ -123,23 +157,23 @@ def _require_counts(settled: CallSettled) -> None:
         whole(field, getattr(settled, field), smallest=0, largest=_MOST_TOKENS)
 
 
-def _settlement_noticed(state: Any, settled: CallSettled, past: Amounts, *, is_unknown: bool) -> Noticed:
+def _settlement_noticed(state: Any, scope: str, turn: int, past: Amounts, *, is_unknown: bool) -> Noticed:
     notices: list[Notice] = []
     if not past.is_nothing:
         notices.append(
             Overrun(
-                scope=settled.scope,
-                turn=settled.turn,
+                scope=scope,
+                turn=turn,
                 amounts=past,
                 message="More was used than was reserved and left. Reserve the worst case before a call, and "
                 "cap its output at what was reserved.",
             )
         )
-    if is_unknown and not state.is_price_warned and _warns_of_unknown_prices(state, settled.scope):
+    if is_unknown and not state.is_price_warned and _warns_of_unknown_prices(state, scope):
         notices.append(
             PriceUnknown(
-                scope=settled.scope,
-                turn=settled.turn,
+                scope=scope,
+                turn=turn,
                 message="The price of a call is unknown: the cost limit counts only calls of known price.",
             )
         )
@@ -213,6 +247,7 @@ ENTRIES: dict[type[Observation], _Entry] = {
     TurnEnded: _turn_ended,
     CallReserved: _reserved,
     CallSettled: _settled,
+    ChildSettled: _child_settled,
     CallUnaffordable: _unaffordable,
     ContextMeasured: _context_measured,
     ToolCalled: _tool_called,

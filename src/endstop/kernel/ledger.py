@@ -35,6 +35,9 @@ _Count = TypeVar("_Count", int, Decimal)
 ROOT = "run"
 """The name of a run's own account, the ancestor of all others."""
 
+CHILD_HOLD = "child"
+"""The name of the reservation, in its scope, of all that a sub-agent may use that runs as a run of its own."""
+
 _TURN, _SCOPE = "turn:", "scope:"
 
 

@@ -77,6 +77,33 @@ class CallSettled(Observation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSettled(Observation):
+    """What a sub-agent used that ran as a run of its own: by its own record, and entered in its scope once."""
+
+    reservation: str
+    turns: int = 0
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    known_cost_usd: Decimal = Decimal(0)
+    unknown_cost_calls: int = 0
+    """Calls of unknown price. What they cost is not in ``known_cost_usd``, not even as zero."""
+    tool_calls: int = 0
+    is_estimate: bool = False
+    """Its record could not be waited for: this is the most it may have used."""
+
+    @property
+    def amounts(self) -> Amounts:
+        """The entry it makes in the ledger. As ever, a call counts as one token at least."""
+        return Amounts(
+            turns=self.turns,
+            model_calls=self.model_calls,
+            tokens=max(self.input_tokens + self.output_tokens, self.model_calls),
+            cost_usd=self.known_cost_usd,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallUnaffordable(Observation):
     """What is left of a limit does not pay for the next model call, not even for a closing one."""
 

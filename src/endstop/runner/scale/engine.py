@@ -18,9 +18,11 @@ import psycopg
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Status
+from psycopg.rows import dict_row
 
 from endstop.errors import StoreError
 from endstop.runner.scale.jobs import PatientJobs
+from endstop.runner.scale.tables import FUNCTIONS, misfit
 from endstop.store.address import Address, parse_address
 
 TASK = "endstop.run"
@@ -39,9 +41,6 @@ CONNECTING: dict[str, Any] = {
 _SCHEMA_LOCK = 0x656E6473_63616C65
 """The key under which processes wait for each other when they make the tables: "endscale" in ASCII."""
 
-_PLACES_LOCK = 0x656E6473_706C6163
-"""The key under which workers wait for each other when they take a place: "endsplac" in ASCII."""
-
 _IS_THERE: LiteralString = "SELECT 1 FROM pg_class WHERE oid = to_regclass('procrastinate_jobs')"
 _TABLES: LiteralString = """
 CREATE TABLE IF NOT EXISTS endstop_handed (
@@ -52,10 +51,20 @@ CREATE TABLE IF NOT EXISTS endstop_handed (
     model text NOT NULL DEFAULT '',
     handed_at timestamptz NOT NULL DEFAULT now(),
     worker bigint,
-    taken_at timestamptz
+    taken_at timestamptz,
+    waits_since timestamptz,
+    kept_until timestamptz
 );
 CREATE INDEX IF NOT EXISTS endstop_handed_by_user ON endstop_handed (user_name);
-CREATE INDEX IF NOT EXISTS endstop_handed_by_model ON endstop_handed (model);
+CREATE INDEX IF NOT EXISTS endstop_handed_in_place_by_user ON endstop_handed (user_name)
+ WHERE worker IS NOT NULL OR kept_until IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_handed_in_place_by_model ON endstop_handed (model)
+ WHERE worker IS NOT NULL OR kept_until IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_waits_by_user ON endstop_handed (user_name, priority DESC, handed_at)
+ WHERE waits_since IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_waits_by_model ON endstop_handed (model, priority DESC, handed_at)
+ WHERE waits_since IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_handed_waits ON endstop_handed (waits_since) WHERE waits_since IS NOT NULL;
 CREATE TABLE IF NOT EXISTS endstop_counts (
     name text PRIMARY KEY,
     value bigint NOT NULL DEFAULT 0
@@ -64,23 +73,6 @@ CREATE TABLE IF NOT EXISTS endstop_rates (
     model text PRIMARY KEY,
     next_at timestamptz NOT NULL DEFAULT now()
 );
-"""
-
-_TAKE_PLACE: LiteralString = """
-WITH mine AS (SELECT h.* FROM endstop_handed h WHERE h.run_id = %(run_id)s),
-     taken AS (
-         SELECT h.user_name, h.model FROM endstop_handed h
-           JOIN procrastinate_workers w ON w.id = h.worker
-          WHERE h.run_id <> %(run_id)s
-            AND w.last_heartbeat > now() - make_interval(secs => %(silent_s)s))
-UPDATE endstop_handed h SET worker = %(worker)s, taken_at = now()
-  FROM mine
- WHERE h.run_id = mine.run_id
-   AND (%(per_user)s::int IS NULL OR mine.user_name IS NULL OR %(per_user)s >
-        (SELECT count(*) FROM taken WHERE taken.user_name = mine.user_name))
-   AND (%(per_model)s::int IS NULL OR %(per_model)s >
-        (SELECT count(*) FROM taken WHERE taken.model = mine.model))
-RETURNING h.run_id
 """
 
 
@@ -144,17 +136,32 @@ class Engine:
     ) -> None:
         await self.close()
 
-    async def open(self) -> None:
-        """Connect, and make the tables if they are not there yet."""
+    async def open(self, *, only_looks: bool = False) -> None:
+        """Connect, and make the tables if they are not there yet; not for somebody who ``only_looks``."""
         try:
             await self.app.open_async()
-            await self._prepare()
+            if not only_looks:
+                await self._prepare()
         except (ConnectorException, psycopg.Error) as error:
             await self.close()
             raise self._failed("The queue of runs cannot be opened", error) from error
+        except StoreError:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         await self.app.close_async()
+
+    async def is_there(self) -> bool:
+        """Whether runs are handed out, or were, on this database at all."""
+        return bool(await self._rows("SELECT 1 AS found WHERE to_regclass('endstop_handed') IS NOT NULL"))
+
+    async def require_tables(self) -> None:
+        """``StoreError`` if the engine's tables are those of another version of it; says what to do."""
+        there = {row["name"] for row in await self._rows(FUNCTIONS)}
+        found = misfit(there)
+        if found is not None:
+            raise found.to_error(self.address.shown)
 
     # ── handing out ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -164,7 +171,7 @@ class Engine:
             """
             INSERT INTO endstop_handed (run_id, queue, priority, user_name, model)
             VALUES (%(run_id)s, %(queue)s, %(priority)s, %(user)s, %(model)s)
-            ON CONFLICT (run_id) DO UPDATE SET handed_at = now()
+            ON CONFLICT (run_id) DO UPDATE SET handed_at = now(), waits_since = NULL, kept_until = NULL
             """,
             run_id=handed.run_id,
             queue=handed.queue,
@@ -176,6 +183,10 @@ class Engine:
     async def hand_out(self, handed: Handed, *, in_s: float = 0.0) -> bool:
         """Put a run into its queue. False if it waits there already."""
         await self.announce(handed)
+        return await self.enqueue(handed, in_s=in_s)
+
+    async def enqueue(self, handed: Handed, *, in_s: float = 0.0) -> bool:
+        """The same for one that waits already: it has waited since it was handed out, and not since now."""
         deferrer = self.app.configure_task(
             TASK,
             queue=handed.queue,
@@ -198,7 +209,14 @@ class Engine:
             "SELECT run_id, queue, priority, user_name, model FROM endstop_handed WHERE run_id = %(run_id)s",
             run_id=run_id,
         )
-        return _handed(rows[0]) if rows else None
+        return handed_of(rows[0]) if rows else None
+
+    async def among(self, run_ids: Collection[str]) -> frozenset[str]:
+        """Which of these runs were handed out: workers go on with them."""
+        rows = await self._rows(
+            "SELECT run_id FROM endstop_handed WHERE run_id = ANY(%(run_ids)s)", run_ids=list(run_ids)
+        )
+        return frozenset(row["run_id"] for row in rows)
 
     async def forget(self, run_id: str) -> None:
         """The run has ended: it will not be handed out again."""
@@ -210,14 +228,14 @@ class Engine:
             """
             SELECT h.run_id, h.queue, h.priority, h.user_name, h.model
               FROM endstop_handed h JOIN endstop_runs r USING (run_id)
-             WHERE r.phase = 'RUNNING'
+             WHERE r.phase = 'RUNNING' AND h.waits_since IS NULL
                AND NOT EXISTS (
                    SELECT 1 FROM procrastinate_jobs j
                     WHERE j.lock = h.run_id AND j.status IN ('todo', 'doing'))
              ORDER BY h.handed_at LIMIT 500
             """
         )
-        return [_handed(row) for row in rows]
+        return [handed_of(row) for row in rows]
 
     async def take_from_dead(self, *, silent_s: float) -> int:
         """Take their runs from workers that have been silent for so long; how many. They are lost then.
@@ -278,35 +296,7 @@ class Engine:
         )
         return bool(rows)
 
-    # ── fairness ──────────────────────────────────────────────────────────────────────────────────────────
-
-    async def take_place(
-        self, run_id: str, worker: int, *, per_user: int | None, per_model: int | None, silent_s: float
-    ) -> bool:
-        """Take one of the places that a user and a model have. False if all are taken by living workers."""
-        values = {
-            "run_id": run_id,
-            "worker": worker,
-            "per_user": per_user,
-            "per_model": per_model,
-            "silent_s": silent_s,
-        }
-        try:
-            async with self._connector.pool.connection() as connection:
-                if per_user is not None or per_model is not None:
-                    # In a statement of its own: the next one sees what the last holder of the lock has done.
-                    await connection.execute("SELECT pg_advisory_xact_lock(%s)", (_PLACES_LOCK,))
-                taken = await connection.execute(_TAKE_PLACE, values)
-                return await taken.fetchone() is not None
-        except psycopg.Error as error:
-            raise self._failed("The queue of runs could not be written", error) from error
-
-    async def leave_place(self, run_id: str, worker: int) -> None:
-        await self._execute(
-            "UPDATE endstop_handed SET worker = NULL WHERE run_id = %(run_id)s AND worker = %(worker)s",
-            run_id=run_id,
-            worker=worker,
-        )
+    # ── rates and figures ─────────────────────────────────────────────────────────────────────────────────
 
     async def wait_for(self, model: str, per_minute: float) -> float:
         """Take the next moment at which a model may be called; how many seconds it is away (D11)."""
@@ -324,12 +314,13 @@ class Engine:
         return max(float(rows[0]["wait_s"]), 0.0)
 
     async def waiting_of(self, user: str | None) -> int:
-        """How many runs of a user wait in queues."""
+        """How many runs of a user wait, in queues or for a place."""
         rows = await self._rows(
             """
             SELECT count(*) AS waiting FROM endstop_handed h
-              JOIN procrastinate_jobs j ON j.queueing_lock = h.run_id AND j.status = 'todo'
+              LEFT JOIN procrastinate_jobs j ON j.queueing_lock = h.run_id AND j.status = 'todo'
              WHERE h.user_name IS NOT DISTINCT FROM %(user)s
+               AND (h.waits_since IS NOT NULL OR j.id IS NOT NULL)
             """,
             user=user,
         )
@@ -356,11 +347,14 @@ class Engine:
             """
             WITH jobs AS (SELECT status, lock FROM procrastinate_jobs
                            WHERE task_name = %(task)s AND status IN ('todo', 'doing'))
-            SELECT (SELECT count(*) FROM jobs WHERE status = 'todo') AS waiting,
+                 , waits AS (SELECT handed_at FROM endstop_handed WHERE waits_since IS NOT NULL
+                              UNION ALL
+                             SELECT h.handed_at FROM endstop_handed h
+                               JOIN jobs ON jobs.lock = h.run_id AND jobs.status = 'todo'
+                              WHERE h.waits_since IS NULL)
+            SELECT (SELECT count(*) FROM waits) AS waiting,
                    (SELECT count(*) FROM jobs WHERE status = 'doing') AS doing,
-                   (SELECT extract(epoch FROM now() - min(h.handed_at))::float8
-                      FROM endstop_handed h JOIN jobs ON jobs.lock = h.run_id AND jobs.status = 'todo')
-                       AS oldest,
+                   (SELECT extract(epoch FROM now() - min(handed_at))::float8 FROM waits) AS oldest,
                    (SELECT count(*) FROM procrastinate_workers
                      WHERE last_heartbeat > now() - make_interval(secs => %(silent_s)s)) AS workers
             """,
@@ -401,6 +395,7 @@ class Engine:
             if await found.fetchone() is None:
                 await connection.execute(self.app.schema_manager.get_schema())
             await connection.execute(_TABLES)
+        await self.require_tables()
 
     async def _time_in(self, seconds: float) -> datetime:
         """So many seconds from now, by the database's clock."""
@@ -425,6 +420,20 @@ class Engine:
         except ConnectorException as error:
             raise self._failed("The queue of runs could not be written", error) from error
 
+    async def together(self, *steps: tuple[LiteralString, dict[str, Any]]) -> list[dict[str, Any]]:
+        """Do several statements in one transaction; the rows of the last one, if it has any."""
+        try:
+            async with (
+                self._connector.pool.connection() as connection,
+                connection.transaction(),
+                connection.cursor(row_factory=dict_row) as cursor,
+            ):
+                for sql, values in steps:
+                    await cursor.execute(sql, values)
+                return await cursor.fetchall() if cursor.description else []
+        except psycopg.Error as error:
+            raise self._failed("The queue of runs could not be written", error) from error
+
     def _failed(self, what: str, error: BaseException) -> StoreError:
         why = error.__cause__ or error
         return StoreError(
@@ -433,7 +442,8 @@ class Engine:
         )
 
 
-def _handed(row: dict[str, Any]) -> Handed:
+def handed_of(row: dict[str, Any]) -> Handed:
+    """A row of ``endstop_handed``."""
     return Handed(
         run_id=row["run_id"],
         queue=row["queue"],

@@ -27,6 +27,7 @@ from endstop.kernel.review import RunPhase
 from endstop.ports import Store
 from endstop.runner.runner import Runner
 from endstop.runner.scale.engine import Engine, Handed
+from endstop.runner.scale.places import Places
 from endstop.runner.scale.telling import Teller
 
 BEAT_S = 2.0
@@ -38,7 +39,6 @@ SILENT_S = 8.0
 DRAIN_S = 60.0
 """How long the turns under way may take when a worker is told to end."""
 
-_POSTPONED_S = 0.5
 _PARKED_S = 15.0
 """A run that cannot be gone on with here (this worker is too old for it, or cannot make its agent) waits so
 long for another worker, or for better times."""
@@ -69,8 +69,7 @@ class Worker:
         self._runner = runner
         self._concurrency = concurrency
         self._queues = queues
-        self._per_user = per_user
-        self._per_model = per_model
+        self._places = Places(engine, per_user=per_user, per_model=per_model, silent_s=silent_s)
         self._beat_s = beat_s
         self._silent_s = silent_s
         self._teller = Teller(engine.address)
@@ -141,16 +140,12 @@ class Worker:
         if handed is None:
             return  # it has ended since
         worker = self._id
-        has_place = await self._engine.take_place(
-            run_id, worker, per_user=self._per_user, per_model=self._per_model, silent_s=self._silent_s
-        )
-        if not has_place:
-            await self._engine.hand_out(handed, in_s=_POSTPONED_S * (1 + random.random()))
-            return
+        if not await self._places.take(handed, worker):
+            return  # it is handed out again when there is one
         try:
             await self._driven(handed)
         finally:
-            await self._engine.leave_place(run_id, worker)
+            await self._places.leave(handed, worker)
 
     async def _driven(self, handed: Handed) -> None:
         run_id = handed.run_id
@@ -180,7 +175,7 @@ class Worker:
         """A run that cannot be gone on with here. If it is under way, another worker may know how to."""
         if await self._settled(handed.run_id) is RunPhase.RUNNING:
             _log.warning("run parked: %s", brief(str(error)), extra={"run_id": handed.run_id})
-            await self._engine.hand_out(handed, in_s=_PARKED_S)
+            await self._engine.enqueue(handed, in_s=_PARKED_S)
 
     async def _settled(self, run_id: str) -> RunPhase:
         """How a run stands. One that has ended is not handed out again."""
@@ -200,6 +195,7 @@ class Worker:
             await asyncio.sleep(wait_s)
             with suppress(StoreError):  # there is a next time
                 await self._give_up_astray()
+                await self._places.stir()
                 # If this took long, the database or this process was away, and everybody seems to be silent.
                 if now_s() < latest_s:
                     await self._engine.take_from_dead(silent_s=self._silent_s)
