@@ -15,7 +15,7 @@ REST_JOBS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve page page-check browser screenshots demo example test check unit test-core test-rest test-browser coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve page page-check browser screenshots demo example test check unit test-core test-rest thorough test-browser coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -76,7 +76,7 @@ check: setup ## formatting, lint, types, import rules
 	$(BIN)/lint-imports --no-cache
 
 unit: setup page browser ## the tests alone, without coverage
-	$(BIN)/pytest -n $(TEST_JOBS)
+	$(BIN)/pytest -n $(TEST_JOBS) -m "not thorough"
 
 # What the pure core is proven by. Measuring coverage takes as long as the tests again, so only these are
 # measured each time; `make coverage` measures all.
@@ -92,12 +92,15 @@ test-core: setup ## the tests of the pure core, all of which they have to cover
 test-rest: setup page browser ## all other tests; in the browser, those that prove a promise
 	$(BIN)/pytest -n $(REST_JOBS) -rs -m "not thorough" $(addprefix --ignore=,$(CORE_TESTS))
 
+thorough: setup ## what takes too long for every change: every adversary in every role, all kills, all edges (half an hour)
+	$(BIN)/pytest -n $(TEST_JOBS) -rs -m thorough --ignore=tests/browser
+
 test-browser: setup page browser ## all tests in the browser (some minutes)
 	$(BIN)/pytest -n $(TEST_JOBS) -rs tests/browser
 
 coverage: setup page browser ## all tests, and the floors of their coverage (a quarter of an hour)
 	rm -f .coverage .coverage.*
-	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -n $(TEST_JOBS)
+	COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml $(BIN)/coverage run -m pytest -n $(TEST_JOBS) -m "not thorough"
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --fail-under=95
 	$(BIN)/coverage report --fail-under=100 --include='$(CORE)'
@@ -112,6 +115,7 @@ test-bert: setup ## the fallback that reads replies with a small language model 
 
 crash: setup ## runs with effects, killed a thousand times and resumed, on SQLite and PostgreSQL (some minutes)
 	ENDSTOP_KILLS=500 $(BIN)/pytest -n $(TEST_JOBS) tests/crash/test_run_crash.py
+	ENDSTOP_KILLS=100 $(BIN)/pytest -n $(TEST_JOBS) --timeout=1800 tests/coding/test_coding_crash.py
 
 fuzz: setup ## the properties with new cases, and many more of them (some minutes)
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n $(TEST_JOBS) --timeout=3000 tests/properties tests/signals tests/kernel

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from scale_cast import Play, agent, maker
 
 from endstop.app import SystemClock
@@ -35,6 +37,9 @@ BEAT_S = 0.4
 SILENT_S = 1.6
 RECOVERED_S = SILENT_S + 3 * BEAT_S + 2.0
 """Silence, two looks, a beat; and what a busy machine takes to get round to it."""
+
+at_length = pytest.mark.skipif("ENDSTOP_TEST_SCALE" not in os.environ, reason="make test-scale")
+"""For what takes long, and is much like something that does not."""
 
 _HERE = Path(__file__).parent
 
@@ -113,6 +118,12 @@ class Stage:
             line = await asyncio.to_thread(worker.process.stdout.readline)
             assert line == "ready\n", worker.log.read_text()
         return begun
+
+    async def worker_and_spare(self, **wanted: Any) -> tuple[WorkerProcess, WorkerProcess]:
+        """A worker, and one that is stopped before there is anything to do, to be woken when it is needed."""
+        spare, first = await self.some_workers(2, **wanted)
+        spare.stop()
+        return first, spare
 
     def _begun(self, wanted: WorkerWanted) -> WorkerProcess:
         log = self.folder / f"worker-{len(self.workers)}.log"
@@ -238,6 +249,11 @@ async def until(
             return time.monotonic() - began_s
         assert time.monotonic() - began_s < seconds, f"waited {seconds} s in vain: {what}"
         await asyncio.sleep(0.02)
+
+
+async def is_empty(on: Stage) -> bool:
+    """Nothing is left in the queue, and no run is known as handed out."""
+    return await on.jobs() == 0 and await on.handed() == []
 
 
 def said(facts: Iterable[Fact]) -> str:

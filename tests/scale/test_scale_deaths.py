@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from scale_cast import Play
-from scale_stage import RECOVERED_S, SILENT_S, said, stage, times_taken, until
+from scale_stage import RECOVERED_S, SILENT_S, is_empty, said, stage, times_taken, until
 
 from endstop.kernel.observation import CallStatus, ToolFinished
 
@@ -22,10 +22,10 @@ async def test_the_runs_of_a_killed_worker_go_on_elsewhere_and_no_effect_is_repe
 ) -> None:
     play = Play(steps=6, effect_s=0.3)
     async with stage(postgres_url, tmp_path) as on:
-        first = await on.worker()
+        first, second = await on.worker_and_spare()
         ids = await on.start_many(5, play)
         await until(lambda: len(on.began(by=first.id)) >= 8, "effects under way")
-        second = await on.worker()
+        second.wake()
         first.kill()
         killed_s = time.monotonic()
         await until(lambda: {line[1] for line in on.began(by=second.id)} == set(ids), "all go on")
@@ -41,7 +41,7 @@ async def test_the_runs_of_a_killed_worker_go_on_elsewhere_and_no_effect_is_repe
         assert cut
         assert set(cut) == {CallStatus.INTERRUPTED}
         assert all(times_taken(facts) == 2 for facts in records), "taken more often than workers died"
-        await until(lambda: _is_empty(on), "nothing is left in the queue")
+        await until(lambda: is_empty(on), "nothing is left in the queue")
 
 
 @pytest.mark.guarantee("H5", "H1")
@@ -50,10 +50,10 @@ async def test_a_worker_that_sleeps_past_its_lease_lets_go_when_it_wakes(
 ) -> None:
     play = Play(steps=12, effect_s=0.15)
     async with stage(postgres_url, tmp_path) as on:
-        first = await on.worker()
+        first, second = await on.worker_and_spare()
         ids = await on.start_many(4, play)
         await until(lambda: len(on.began(by=first.id)) >= 8, "effects under way")
-        second = await on.worker()
+        second.wake()
         first.stop()
         await until(lambda: {line[1] for line in on.began(by=second.id)} == set(ids), "all go on")
         first.wake()
@@ -67,7 +67,7 @@ async def test_a_worker_that_sleeps_past_its_lease_lets_go_when_it_wakes(
         await on.ended(more)
         assert on.began(by=first.id)[-1][1] in more, "it works on"
         assert await first.drained() == 0
-        await until(lambda: _is_empty(on), "nothing is left in the queue")
+        await until(lambda: is_empty(on), "nothing is left in the queue")
 
 
 async def test_a_worker_alone_that_slept_goes_on_with_its_own_runs(postgres_url: str, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_a_worker_alone_that_slept_goes_on_with_its_own_runs(postgres_url:
         await on.ended(ids)
         records = await on.require_sound(ids)
         assert [times_taken(facts) for facts in records] == [1, 1, 1], "nobody else was there to take them"
-        await until(lambda: _is_empty(on), "nothing is left in the queue")
+        await until(lambda: is_empty(on), "nothing is left in the queue")
 
 
 @pytest.mark.guarantee("D10")
@@ -89,10 +89,10 @@ async def test_a_worker_told_to_end_finishes_its_turns_and_hands_its_runs_back(
     postgres_url: str, tmp_path: Path
 ) -> None:
     async with stage(postgres_url, tmp_path) as on:
-        first = await on.worker()
+        first, second = await on.worker_and_spare(silent_s=60.0)
         ids = await on.start_many(5, Play(steps=5, effect_s=0.4))
         await until(lambda: len({line[1] for line in on.began()}) == 5, "all have begun")
-        second = await on.worker(silent_s=60.0)
+        second.wake()
         assert await first.drained() == 0
         assert len(on.effects) % 2 == 0 or on.began(by=second.id), "an effect was cut off"
         await on.ended(ids)
@@ -139,10 +139,3 @@ async def test_workers_killed_at_random_moments_lose_and_repeat_nothing(
         records = await on.require_sound(ids)
         assert all(said(facts).endswith(play.answer) for facts in records)
         assert any(times_taken(facts) > 1 for facts in records)
-
-
-async def _is_empty(on: object) -> bool:
-    from scale_stage import Stage
-
-    assert isinstance(on, Stage)
-    return await on.jobs() == 0 and await on.handed() == []

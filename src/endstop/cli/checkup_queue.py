@@ -18,7 +18,7 @@ _START = "Start some: endstop worker --database URL"
 
 
 async def queue_checks(url: str) -> list[Checked]:
-    """Look at the queue of runs in a PostgreSQL database, and change nothing. Nothing, where there is none."""
+    """Look at the queue of runs in a PostgreSQL database, changing nothing; no checks where there is none."""
     from endstop.runner.scale.engine import Engine
     from endstop.runner.scale.worker import SILENT_S
 

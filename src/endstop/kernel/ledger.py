@@ -36,7 +36,7 @@ ROOT = "run"
 """The name of a run's own account, the ancestor of all others."""
 
 CHILD_HOLD = "child"
-"""The name of the reservation, in its scope, of all that a sub-agent may use that runs as a run of its own."""
+"""The reservation, in its scope, of all that a sub-agent may use which runs as a run of its own."""
 
 _TURN, _SCOPE = "turn:", "scope:"
 

@@ -78,7 +78,7 @@ class CallSettled(Observation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSettled(Observation):
-    """What a sub-agent used that ran as a run of its own: by its own record, and entered in its scope once."""
+    """What a sub-agent used that ran as a run of its own, by its own record. Entered in its scope, once."""
 
     reservation: str
     turns: int = 0

@@ -23,6 +23,7 @@ from endstop.loop.agent import Agent, OnLimit
 from endstop.loop.asking import Reply
 from endstop.loop.bounded import Ended, Overseer
 from endstop.loop.conducting import Halted, Interlude, Stage
+from endstop.loop.delegating import Delegating, Elsewhere
 from endstop.loop.escalating import Escalating
 from endstop.loop.journal import Journal
 from endstop.loop.reviews import Reviews
@@ -46,9 +47,10 @@ class Driver:
         scope: str = ROOT,
         before: Iterable[Message] = (),
         may_pause: bool = True,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
         """``before`` is what was said before the run began: the conversation it belongs to. ``may_pause``: it
-        may have the run wait for a person."""
+        may have the run wait for a person. ``elsewhere``: where sub-agents can be handed to."""
         self.journal = journal
         self.agent = agent
         self._scope = scope
@@ -56,6 +58,14 @@ class Driver:
         self._overseer = Overseer()
         self._turns = Turns(
             journal, agent, self._overseer, scope=scope, before=before, run_child=self.run_child
+        )
+        self._elsewhere = elsewhere
+        self._delegating = Delegating(
+            journal,
+            elsewhere,
+            scope=scope,
+            is_to_leave=lambda: self.is_to_leave,
+            takes_on=agent.conducting is None,  # each part takes on its own
         )
         self._reviews = Reviews(journal, agent, self._overseer, scope)
         self._escalating = Escalating(journal, agent.escalation, scope)
@@ -103,6 +113,7 @@ class Driver:
         finally:
             for child in tuple(self._under_way):  # left behind by a tool that did not wait for it
                 child.cut()
+            await self._delegating.close()
             await self._overseer.close()
         return outcome
 
@@ -111,6 +122,7 @@ class Driver:
             await self._give_way()
             verdict = self._turns.verdict()
             if isinstance(verdict, Stop):
+                await self._delegating.call_back()
                 outcome = await self._stop(verdict.reason)
                 if outcome is not None:
                     return outcome
@@ -122,6 +134,7 @@ class Driver:
             outcome = await (self._turn(verdict) if self.agent.steering is None else self._steered())
             if outcome is not None:
                 return outcome
+            self._delegating.recall_left_behind()
 
     async def _conducted(self, stage: Stage) -> Outcome | None:
         """Have the run taken through its parts."""
@@ -140,7 +153,8 @@ class Driver:
     async def _concluded(self, stage: Stage, reason: StopReason) -> Outcome:
         conducting = self.agent.conducting
         assert conducting is not None, "it is conducted"
-        return self.journal.end_with(await conducting.conclude(stage, reason))
+        at_s = self.journal.now_s  # that it stops is decided now; saving its work is not charged to it
+        return self.journal.end_with(await conducting.conclude(stage, reason), at_s=at_s)
 
     async def _give_way(self) -> None:
         """Let others have their turn, at times: with a model that answers at once nothing is waited for."""
@@ -254,21 +268,33 @@ class Driver:
         return self.journal.end_with(Failed(code=code, message=message, answer=gathered), scope=self._scope)
 
     async def run_child(
-        self, agent: Agent, question: str, *, budget: Budget | None = None, name: str | None = None
+        self,
+        agent: Agent,
+        question: str,
+        *,
+        budget: Budget | None = None,
+        name: str | None = None,
+        elsewhere: bool = False,
     ) -> Outcome:
-        """Run a sub-agent on a part of what is left here; what it does not use flows back (A7)."""
-        self._children += 1
-        scope = name or f"{self._scope}/{agent.name}-{self._children}"
+        """Run a sub-agent on a part of what is left here; what it does not use flows back (A7).
+
+        ``elsewhere``: as a run of its own on whichever machine has room, where there are such and the agent
+        can be made anew there; else it runs here.
+        """
+        scope = name or self._next_scope(agent)
         own = agent.config.budget if budget is None else budget
         above = self.journal.recorder.state.ledger.account(self._scope).budget
         carved = replace(own, grant_cap=above.grant_cap, unknown_price=above.unknown_price)
+        plain = replace(agent, on_limit=OnLimit.FINISH, escalation=None, awaits_user=False)
+        if elsewhere and self._delegating.takes(plain, question):
+            return await self._delegating.run(plain, question, scope=scope, budget=carved)
         self.journal.enter(
             ScopeOpened(at_s=self.journal.now_s, scope=scope, parent=self._scope, budget=carved)
         )
         self.journal.enter(UserSaid(at_s=self.journal.now_s, scope=scope, text=question))
-        plain = replace(agent, on_limit=OnLimit.FINISH, escalation=None, awaits_user=False)
+        below = Driver(self.journal, plain, scope=scope, may_pause=False, elsewhere=self._elsewhere)
         try:
-            outcome = await self._drive_below(Driver(self.journal, plain, scope=scope, may_pause=False))
+            outcome = await self._drive_below(below)
         finally:
             if self.journal.is_open(scope):
                 above_ended = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
@@ -277,10 +303,18 @@ class Driver:
             raise RunStateError(f"The sub-agent {scope!r} was left open")
         return outcome
 
+    def _next_scope(self, agent: Agent) -> str:
+        """A name of its own for the scope of a sub-agent."""
+        while True:
+            self._children += 1
+            scope = f"{self._scope}/{agent.name}-{self._children}"
+            if not self.journal.is_open(scope):
+                return scope
+
     async def run_part(self, agent: Agent, scope: str) -> Outcome | None:
         """Drive a part of the run, in a scope that is open, to its outcome; None if it is left open. It may
         have the run wait for a person, and whoever resumes the run goes on with it where it stood."""
-        part = Driver(self.journal, agent, scope=scope)
+        part = Driver(self.journal, agent, scope=scope, elsewhere=self._elsewhere)
         part.is_to_leave = self.is_to_leave
         return await self._drive_below(part)
 
@@ -313,6 +347,7 @@ class Driver:
         if self._stage is None:  # parts are gone on with
             above = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
             for scope in self.journal.recorder.state.ledger.children(self._scope):
-                self.journal.end(above, scope=scope)
+                if not self._delegating.holds(scope):
+                    self.journal.end(above, scope=scope)
         is_late = reason is Ended.OUT_OF_TIME
         self._turns.salvage(CallStatus.TIMED_OUT if is_late else CallStatus.CANCELLED, _WOULD_NOT_END)

@@ -153,8 +153,11 @@ class Journal:
     def end(self, reason: StopReason, *, scope: str = ROOT) -> Ending:
         return self.recorder.end(reason, at_s=self.now_s, time=self.unix_s, scope=scope, owes_answer=True)
 
-    def end_with(self, ending: Ending, *, scope: str = ROOT) -> Ending:
-        self.recorder.end_with(ending, at_s=self.now_s, time=self.unix_s, scope=scope)
+    def end_with(self, ending: Ending, *, scope: str = ROOT, at_s: float | None = None) -> Ending:
+        """End it with an ending already known; ``at_s`` is when that was, if not now."""
+        self.recorder.end_with(
+            ending, at_s=self.now_s if at_s is None else at_s, time=self.unix_s, scope=scope
+        )
         return ending
 
     @property

@@ -23,6 +23,7 @@ from endstop.kernel.observation import (
 from endstop.kernel.outcome import AwaitingUser, Outcome, StopReason, StopRule, UnderReview
 from endstop.kernel.review import Rejected, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
+from endstop.loop.delegating import handed_out
 from endstop.ports import ModelUsage, StoredRun
 
 SOURCE = "runner"
@@ -104,8 +105,14 @@ def taken_over(
     if agent is not None and agent.conducting is not None:
         return  # its parts are gone on with
     above = StopReason(rule=StopRule.PARENT, message="The process that ran it has died.")
+    kept = {name for scope in handed_out(recorder) for name in _above(recorder, scope)}
     for child in recorder.state.ledger.children(ROOT):
-        recorder.end(above, at_s=now_s, time=time, scope=child)
+        if child not in kept:  # with a sub-agent in it that runs as a run of its own, and lives on
+            recorder.end(above, at_s=now_s, time=time, scope=child)
+
+
+def _above(recorder: Recorder, scope: str) -> list[str]:
+    return [account.id for account in recorder.state.ledger.lineage(scope)]
 
 
 def lived_on_s(stored: StoredRun, facts: Sequence[Fact]) -> float:

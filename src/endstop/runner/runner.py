@@ -19,6 +19,7 @@ from endstop.kernel.observation import BudgetGranted, CancelRequested, RunResume
 from endstop.kernel.outcome import AwaitingUser, StopReason, StopRule, UnderReview
 from endstop.kernel.review import Approved, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
+from endstop.loop.delegating import Elsewhere
 from endstop.loop.driver import Driver
 from endstop.loop.history import messages_of
 from endstop.loop.journal import Journal, Listener
@@ -36,6 +37,7 @@ from endstop.runner.opening import (
 )
 from endstop.runner.owner import LET_GO_AT, Owner, is_worked_on
 from endstop.runner.pulse import Pulse
+from endstop.runner.recalling import Recalling, call_back, end_unsettled, is_delegated
 from endstop.runner.run import Run
 from endstop.runner.saved import OnSaved, Told
 from endstop.runner.waking import asks_nothing, hand_answer, wake
@@ -74,12 +76,17 @@ class Runner:
         self._store = store
         self._clock = clock
         self._agent_of = agent_of
-        self._owner = Owner.this()
+        self.owner = str(Owner.this())
+        """This process, as records know it."""
         self._live: dict[str, Live] = {}
         self._tasks: dict[str, asyncio.Task[Run]] = {}
         self._agents: dict[str, Agent] = {}
-        self._pulse = Pulse(store, str(self._owner), clock, self._live, self._cancel_live)
+        self._pulse = Pulse(store, self.owner, clock, self._live, self._cancel_live)
         self._is_closing = False
+        self.elsewhere: Elsewhere | None = None
+        """Where sub-agents can be handed to. At first, nowhere; those that others handed out can be ended."""
+        if store is not None:
+            self.elsewhere = Recalling(store, self, clock=clock, owner=self.owner)
 
     # ── start and resume ──────────────────────────────────────────────────────────────────────────────────
 
@@ -147,14 +154,16 @@ class Runner:
         recorder = await self._read_again(run_id)
         agent = self._conducted(recorder)
         journal = self._journal(recorder)
-        taken_over(recorder, str(self._owner), time=journal.unix_s, agent=agent)
+        taken_over(recorder, self.owner, time=journal.unix_s, agent=agent)
         withdraw_review(recorder, by=by, time=journal.unix_s)
         journal.enter(CancelRequested(at_s=journal.now_s, by=by))
         if agent is not None:  # it has work to save before it ends
             await self._drive(await self._enlisted(self._made(journal, agent, [])))
             return True
+        await call_back(journal, self.elsewhere)
         journal.end(StopReason(rule=StopRule.CANCELLED, message="Cancelled."))
         await journal.flush()
+        await end_unsettled(recorder, self)
         return True
 
     async def decide(self, run_id: str, decision: ReviewDecision) -> ReviewDecision:
@@ -284,7 +293,7 @@ class Runner:
         wake(recorder, grant, answer, time=self._clock.unix_s())
         if not recorder.state.is_over:
             lived_s = lived_on_s(stored, facts)
-            taken_over(recorder, str(self._owner), time=self._clock.unix_s(), lived_s=lived_s, agent=agent)
+            taken_over(recorder, self.owner, time=self._clock.unix_s(), lived_s=lived_s, agent=agent)
         journal = self._journal(recorder, listener=listener, bus=bus, on_saved=on_saved)
         journal.save_from(len(facts))
         live = self._made(journal, agent, await self._said_before(stored.conversation_id, run_id))
@@ -361,7 +370,7 @@ class Runner:
             recorder,
             clock=self._clock,
             store=store,
-            owner=str(self._owner) if is_ours else None,
+            owner=self.owner if is_ours else None,
             bus=bus,
             listener=listener,
             conversation_id=conversation_id,
@@ -369,7 +378,8 @@ class Runner:
 
     def _made(self, journal: Journal, agent: Agent, before: list[Message]) -> Live:
         """What drives a run. Made before anything is saved: an agent that cannot be driven starts no run."""
-        driver = Driver(journal, agent, before=before)
+        may_pause = not is_delegated(journal.recorder.facts)
+        driver = Driver(journal, agent, before=before, may_pause=may_pause, elsewhere=self.elsewhere)
         return Live(driver, journal, agent, asyncio.get_running_loop().create_future())
 
     async def _enlisted(self, live: Live) -> Live:
@@ -395,6 +405,7 @@ class Runner:
             await self._let_go(live, has_ended=has_ended)
         if has_ended:
             self._agents.pop(run_id, None)
+            await end_unsettled(live.journal.recorder, self)
         return Run(
             id=run_id,
             outcome=outcome,
@@ -418,7 +429,7 @@ class Runner:
     async def _give_back(self, live: Live, store: Store) -> None:
         with suppress(StoreError):  # whoever wants it waits until our last beat is stale
             await live.journal.settled()  # an append that came later would count as a beat
-            await store.beat(str(self._owner), (live.journal.run_id,), at=LET_GO_AT)
+            await store.beat(self.owner, (live.journal.run_id,), at=LET_GO_AT)
 
     async def _left(self, seconds: float) -> None:
         """Wait until every run that is under way has been left, but no longer than that."""

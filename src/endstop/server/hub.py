@@ -13,7 +13,15 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Gene
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from endstop.errors import EndstopError, InvalidValueError, StoreError
+from endstop.errors import (
+    EndstopError,
+    InvalidValueError,
+    NewerFactError,
+    RecordError,
+    StoreError,
+    UnknownFactError,
+)
+from endstop.events.chunks import ChunkType
 from endstop.events.facts import Fact
 from endstop.loop.agent import Agent
 from endstop.ports import Store
@@ -45,6 +53,7 @@ _RECOVERED_AT_ONCE = 8
 """Whole records are read for it: so many at once are enough to be quick, and leave room for others."""
 
 _PAGE = 500
+_FEW = 16
 _LOOK_BACK = 64
 
 
@@ -184,7 +193,11 @@ class Hub:
                 if live is not None:
                     live.watch(woken)
                 try:
-                    facts = await self._facts(run_id, telling.seq, live)
+                    try:
+                        facts = await self._facts(run_id, telling.seq, live)
+                    except (UnknownFactError, NewerFactError) as error:
+                        yield _unreadable(error)
+                        return
                     for event in self._told(telling, facts, live):
                         yield event
                         last_s = time_s()
@@ -228,14 +241,19 @@ class Hub:
 
     async def _facts(self, run_id: str, seq: int, live: LiveRun | RemoteRun | None) -> list[Fact]:
         at_hand = None if live is None else live.after(seq)
-        return await self._store.record(run_id, after=seq, most=_PAGE) if at_hand is None else at_hand
+        if at_hand is not None:
+            return at_hand
+        for most in (_PAGE, _FEW):
+            with suppress(UnknownFactError, NewerFactError):  # a newer worker wrote it: up to there, then
+                return await self._store.record(run_id, after=seq, most=most)
+        return await self._store.record(run_id, after=seq, most=1)
 
     async def _before(self, run_id: str, seq: int) -> list[Fact]:
         """The facts up to one, from the turn on in which it is."""
         if seq < 0:
             return []
-        near = await self._store.record(run_id, after=max(seq - _LOOK_BACK, -1), most=_LOOK_BACK)
-        near = [fact for fact in near if fact.seq <= seq]
+        most = min(_LOOK_BACK, seq + 1)  # and none that comes after it: a newer worker may have written it
+        near = await self._store.record(run_id, after=seq - most, most=most)
         if not near or any(looks_back_to(fact) for fact in near):
             return near
         return await self._store.record(run_id, most=seq + 1)
@@ -291,3 +309,9 @@ async def slept(woken: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await woken.wait()
+
+
+def _unreadable(error: RecordError) -> StreamEvent:
+    """The last thing that a client is told whose run has facts that this server is too old for. It has no id:
+    whoever comes back, to a newer server, goes on from there."""
+    return StreamEvent(id="", type=ChunkType.ERROR.value, data={"code": error.code, "message": str(error)})

@@ -6,7 +6,7 @@ restart it begins at zero, as Prometheus expects.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 
 from fastapi import FastAPI, Request
@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from endstop.events.facts import Fact, RunStarted
 from endstop.kernel.observation import CallSettled, RunEnded, ToolFinished, TurnStarted
 from endstop.kernel.verdict import FindingReported
-from endstop.server.metrics import Counter, Gauge, Histogram, told
+from endstop.server.metrics import Counter, Gauge, Histogram, Metric, told
 from endstop.server.telemetry import Spans, make_spans
 
 _NO_ROUTE = "none"
@@ -31,6 +31,8 @@ class Measures:
         """How many are listening now. For whoever opens and closes streams."""
         self.live_runs: Callable[[], int] = lambda: 0
         """Tells how many runs are under way. For whoever knows."""
+        self.elsewhere: Callable[[], Awaitable[Sequence[Metric]]] = _nothing
+        """Tells figures that are kept elsewhere: of the queue, where runs are handed to workers."""
         self._started = Counter("endstop_runs_started_total", "Runs that were started here.")
         self._ended = Counter("endstop_runs_ended_total", "Runs that ended here, by how.", "outcome")
         self._turns = Counter("endstop_turns_total", "Turns that were begun.")
@@ -70,8 +72,8 @@ class Measures:
         """One more request was answered."""
         self._requests.observe(seconds, method, route, str(status))
 
-    def text(self) -> str:
-        """All figures, as Prometheus reads them."""
+    def text(self, elsewhere: Sequence[Metric] = ()) -> str:
+        """All figures, as Prometheus reads them, and those that are kept ``elsewhere``."""
         return told(
             (
                 self._started,
@@ -83,8 +85,13 @@ class Measures:
                 self._tool_calls,
                 self._findings,
                 self._requests,
+                *elsewhere,
             )
         )
+
+
+async def _nothing() -> Sequence[Metric]:
+    return ()
 
 
 def install_measures(app: FastAPI, measures: Measures | None = None) -> Measures:

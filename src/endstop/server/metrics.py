@@ -51,6 +51,12 @@ class Gauge:
         yield f"{self.name} {_number(self._read())}"
 
 
+class Total(Gauge):
+    """Something that only grows, and is counted elsewhere."""
+
+    kind = "counter"
+
+
 class Histogram:
     """How long things took: how many took at most so long, for each of some durations."""
 

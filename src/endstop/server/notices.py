@@ -12,7 +12,7 @@ import re
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from endstop.errors import InvalidValueError
+from endstop.errors import InvalidValueError, NewerFactError
 from endstop.events.facts import Fact, ReviewRequested, UserAwaited
 from endstop.kernel.observation import RunEnded
 from endstop.ports import Store
@@ -82,7 +82,7 @@ async def follow_notices(
         while not hub.is_closing:
             woken.clear()
             since = newest - _LOOK_BACK_S
-            for fact in await store.notices(user, types=NOTICED_TYPES, since=since, most=_MOST):
+            for fact in await _noticed(store, user, since):
                 notice = Notice.of(fact)
                 if notice.place <= after or notice.place in told:
                     continue
@@ -95,3 +95,11 @@ async def follow_notices(
                 yield None
                 last_s = time_s()
             await slept(woken, min(_LOOK_EVERY_S, hub.heartbeat_s))
+
+
+async def _noticed(store: Store, user: str, since: float) -> list[Fact]:
+    """The facts of a user's runs that make notifications; none while a newer worker's are among them."""
+    try:
+        return await store.notices(user, types=NOTICED_TYPES, since=since, most=_MOST)
+    except NewerFactError:
+        return []

@@ -73,8 +73,10 @@ async def near_or_known(request: Request) -> None:
     dependencies=[Depends(near_or_known)],
 )
 async def metrics(measures: Annotated[Measures, Depends(measures_of)]) -> PlainTextResponse:
-    """Runs by outcome, live runs, open streams, turns, tokens, tool calls, findings, request durations."""
-    return PlainTextResponse(measures.text(), media_type=MEDIA_TYPE)
+    """Runs by outcome, live runs, open streams, turns, tokens, tool calls, findings, request durations.
+
+    Where runs are handed to workers, also how the queue stands: of all workers, some seconds old at most."""
+    return PlainTextResponse(measures.text(await measures.elsewhere()), media_type=MEDIA_TYPE)
 
 
 def _is_loopback(request: Request) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -43,6 +43,7 @@ from endstop.server.questions import MakeAgent, Questions, oracle_maker
 from endstop.store.address import parse_address
 
 if TYPE_CHECKING:
+    from endstop.server.metrics import Metric
     from endstop.server.remote import RemoteRuns
 
 _ROUTES = (
@@ -96,10 +97,13 @@ def make_server(
     for routes in _ROUTES:
         server.include_router(routes.router)
     install_problems(server)
+    measures = install_measures(server)
+    if not app.runner.is_inline:
+        measures.elsewhere = _queue_figures(app)
     hub = Hub(
         app.store,
         app.runner,
-        measures=install_measures(server),
+        measures=measures,
         heartbeat_s=heartbeat_s,
         remote=_remote_runs(app),
     )
@@ -147,3 +151,12 @@ def _remote_runs(app: App) -> RemoteRuns | None:
     from endstop.server.remote import RemoteRuns  # with the driver of PostgreSQL
 
     return RemoteRuns(parse_address(app.config.database_url))
+
+
+def _queue_figures(app: App) -> Callable[[], Awaitable[Sequence[Metric]]]:
+    """What tells how the queue stands, where runs are handed out."""
+    from endstop.runner.scale.dispatcher import Dispatcher  # with the queue, which few servers need
+    from endstop.server.queueing import QueueFigures
+
+    assert isinstance(app.runner, Dispatcher), "it hands out"
+    return QueueFigures(app.runner.engine).metrics

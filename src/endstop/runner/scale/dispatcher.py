@@ -50,6 +50,11 @@ class Dispatcher(Runner):
         self._agent_for = agent_of
         self._most_waiting = most_waiting_per_user
 
+    @property
+    def engine(self) -> Engine:
+        """The queue that it hands out on."""
+        return self._engine
+
     async def run(self, agent: Agent, question: str, **options: Any) -> Run:
         return await self.wait(await self.start(agent, question, **options))
 

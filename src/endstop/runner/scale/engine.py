@@ -119,6 +119,7 @@ class Engine:
             max_size=self._pool,
             timeout=10,
             kwargs=CONNECTING,
+            configure=_be_brief,
         )
         app = App(connector=connector)
         app.job_manager = PatientJobs(connector)
@@ -440,6 +441,14 @@ class Engine:
             f"{what}: {self.address.masked(str(why)).strip() or type(why).__name__}",
             to_do=f"See that the database can be reached: {self.address.shown}",
         )
+
+
+async def _be_brief(connection: psycopg.AsyncConnection) -> None:
+    """Keep nobody waiting: a process that is stopped, or cut off, in the middle of a transaction holds locks
+    which others need to take over from it."""
+    await connection.set_autocommit(True)  # so few statements need one
+    await connection.execute("SET idle_in_transaction_session_timeout = 5000")
+    await connection.execute("SET lock_timeout = 10000")
 
 
 def handed_of(row: dict[str, Any]) -> Handed:

@@ -57,7 +57,7 @@ def installed_version() -> str:
 
 def misfit(there: Collection[str]) -> Misfit | None:
     """What is wrong with tables that have these functions; None if they are as we need them."""
-    return misfit_of(there, needed=functions_in(SchemaManager.get_schema()), migrations=_migrations())
+    return misfit_of(there, needed=needed(), migrations=migrations())
 
 
 def misfit_of(
@@ -79,5 +79,11 @@ def functions_in(sql: str) -> frozenset[str]:
     return frozenset(_MADE.findall(sql))
 
 
-def _migrations() -> dict[str, str]:
+def needed() -> frozenset[str]:
+    """The functions that the installed Procrastinate works with."""
+    return functions_in(SchemaManager.get_schema())
+
+
+def migrations() -> dict[str, str]:
+    """Its migrations, by their names."""
     return {file.name: file.read_text(encoding="utf-8") for file in migrations_path.glob("*.sql")}
