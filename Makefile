@@ -15,7 +15,7 @@ REST_JOBS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve page page-check browser screenshots demo example test check unit test-core test-rest thorough test-browser coverage fuzz fuzz-api crash test-model test-bert bench bench-detectors docs docs-check format clean
+.PHONY: help setup serve page page-check browser screenshots demo example test check unit test-core test-rest thorough test-browser coverage fuzz fuzz-api crash test-scale test-model test-bert bench bench-detectors docs docs-check format clean
 
 help: ## what can be done here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -112,6 +112,9 @@ test-model: setup ## whole runs against a real model in a real server (downloads
 test-bert: setup ## the fallback that reads replies with a small language model (downloads 63 MB the first time)
 	$(UV) sync --frozen --quiet --group bert --python $(PYTHON) || $(UV) sync --frozen --quiet --group bert --system-certs --python $(PYTHON)
 	ENDSTOP_TEST_BERT=1 $(BIN)/pytest -p no:xdist tests/oracle/bert
+
+test-scale: setup ## workers, lines, servers and the database failing under hundreds of runs (some minutes)
+	$(BIN)/pytest -p no:xdist -rs tests/scale
 
 crash: setup ## runs with effects, killed a thousand times and resumed, on SQLite and PostgreSQL (some minutes)
 	ENDSTOP_KILLS=500 $(BIN)/pytest -n $(TEST_JOBS) tests/crash/test_run_crash.py

@@ -21,7 +21,7 @@ from endstop.events.coding import CODING_FACTS, RoundEnded, SessionConcluded, Si
 from endstop.kernel.observation import CallStatus, RunEnded, ToolCalled, ToolFinished
 from endstop.testing import MemoryStore
 
-KILLS = int(os.environ.get("ENDSTOP_KILLS", "8"))
+KILLS = int(os.environ.get("ENDSTOP_KILLS", "4"))
 """On each database. ``make crash`` has many more."""
 
 LONGEST_S = 90 + KILLS * 3.0

@@ -78,6 +78,7 @@ def subjects(repository: Path, branch: str) -> list[str]:
 # ── the four endings ──────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G1", "G2", "G4", "G5", "G8", "G9")
 async def test_accepted_mends_a_failing_test_and_a_critical_finding_in_two_rounds(
     sample: Path, store: Store
@@ -161,6 +162,7 @@ async def test_dear_shows_cheaper_ways_and_is_abandoned_when_the_user_wants_none
     assert run.audit(), str(run.audit())
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("B7", "G7")
 async def test_stuck_is_stopped_after_three_rounds_with_the_same_finding(sample: Path, store: Store) -> None:
     before = everything(sample)

@@ -146,6 +146,7 @@ def require_accepted(run: Run, sample: Path) -> None:
     assert run.audit(), str(run.audit())
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 @pytest.mark.guarantee("H1", "H5", "G8")
 async def test_killed_in_every_phase_it_is_accepted_all_the_same_and_nothing_is_doubled(
@@ -158,6 +159,7 @@ async def test_killed_in_every_phase_it_is_accepted_all_the_same_and_nothing_is_
     assert everything(sample) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 @pytest.mark.guarantee("H1", "G8")
 @pytest.mark.parametrize("after_s", [0.005, 0.02, 0.06])
@@ -172,6 +174,7 @@ async def test_killed_in_the_middle_of_tests_commits_and_restoring_it_is_accepte
     assert everything(sample) == before
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(120)
 @pytest.mark.guarantee("H1", "B7")
 async def test_killed_between_rounds_it_is_stuck_after_three_all_the_same(sample: Path, url: str) -> None:
@@ -205,6 +208,7 @@ async def test_killed_before_anything_is_built_it_is_abandoned_in_the_same_words
     assert run.audit(), str(run.audit())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "values"),
     [

@@ -49,7 +49,7 @@ def test_each_role_is_an_agent_with_one_terminal_tool_and_bounded_turns(role: st
     ("role", "key", "soft", "hard"),
     [
         ("builder", "coding_56c6", None, 8),
-        ("planner", "planning_56c6", None, 3),
+        ("planner", "planning_56c6", None, 8),
         ("interviewer", "product_manager_56c6", 8, 10),
     ],
 )
@@ -89,7 +89,7 @@ def test_the_turns_are_those_of_the_policy() -> None:
         "interviewer": 10,
         "specifier": 4,
         "pricer": 3,
-        "planner": 3,
+        "planner": 8,
         "builder": 8,
         "tester": 4,
         "critic": 3,

@@ -369,16 +369,15 @@ def pytest_configure(config):
 @pytest.mark.parametrize(
     "spoil",
     [
-        "open(path, 'w').write('<testsuites>')",
-        "open(path, 'w').write('<!DOCTYPE x [<!ENTITY a \"b\">]><testsuites/>')",
-        "open(path, 'w').write('<html/>')",
-        "os.truncate(path, 21_000_000)",
-        "os.remove(path); os.mkfifo(path)",
-        "os.remove(path); os.mkdir(path)",
-        "os.remove(path); os.symlink(__file__, path)",
-        "os.remove(path); os.symlink('/dev/zero', path)",
+        pytest.param("open(path, 'w').write('<testsuites>')", id="cut off", marks=pytest.mark.thorough),
+        pytest.param("open(path, 'w').write('<!DOCTYPE x [<!ENTITY a \"b\">]><testsuites/>')", id="entities"),
+        pytest.param("open(path, 'w').write('<html/>')", id="no report", marks=pytest.mark.thorough),
+        pytest.param("os.truncate(path, 21_000_000)", id="huge", marks=pytest.mark.thorough),
+        pytest.param("os.remove(path); os.mkfifo(path)", id="fifo"),
+        pytest.param("os.remove(path); os.mkdir(path)", id="folder", marks=pytest.mark.thorough),
+        pytest.param("os.remove(path); os.symlink(__file__, path)", id="link", marks=pytest.mark.thorough),
+        pytest.param("os.remove(path); os.symlink('/dev/zero', path)", id="device"),
     ],
-    ids=["cut off", "entities", "no report", "huge", "fifo", "folder", "link", "device"],
 )
 async def test_a_report_that_cannot_be_read_leaves_the_exit_code(tmp_path: Path, spoil: str) -> None:
     done = await run(

@@ -10,7 +10,7 @@ import pytest
 from talking import end_of, pieces_of, streaming, text_of
 
 from endstop.app import make_agent
-from endstop.errors import InvalidValueError, StoreError
+from endstop.errors import InvalidValueError, ModelOverloadedError, StoreError
 from endstop.guard.clock import SystemClock
 from endstop.kernel.budget import Budget
 from endstop.kernel.observation import AssistantSaid, CallSettled
@@ -20,7 +20,7 @@ from endstop.models.paced import Gate, Paced
 from endstop.ports import Model, ModelUsage, ThoughtPiece, UserMessage
 from endstop.runner import Runner
 from endstop.runner.run import Run
-from endstop.testing import MemoryStore, ScriptedModel
+from endstop.testing import MemoryStore, ScriptedModel, fails
 
 NAME = ScriptedModel("Hello.").name
 
@@ -193,6 +193,14 @@ async def test_to_wait_longer_than_a_silent_provider_may_take_is_no_failure() ->
     assert sum(isinstance(fact.payload, CallSettled) for fact in run.facts) == 1
     said = [fact.payload.text for fact in run.facts if isinstance(fact.payload, AssistantSaid)]
     assert said == ["Hello."]
+
+
+async def test_a_call_that_fails_after_its_wait_is_tried_again_and_has_said_nothing() -> None:
+    busy = ScriptedModel(fails(ModelOverloadedError("busy")), "Hello.")
+    run = await ran(agent_with(paced(busy, Moments(0.1), sign_every_s=0.02)))
+    said = [fact.payload.text for fact in run.facts if isinstance(fact.payload, AssistantSaid)]
+    assert said == ["Hello."]
+    assert isinstance(run.outcome, Completed)
 
 
 async def test_the_time_limit_of_the_run_holds_while_it_waits() -> None:

@@ -49,6 +49,10 @@ async def begun_server(command: list[str], *, env: dict[str, str] | None = None)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
     assert process.stdout is not None
     line = await asyncio.to_thread(process.stdout.readline)
+    if not line:
+        process.wait()
+        process.stdout.close()
+        raise AssertionError("the server could not start")
     ready = json.loads(line)
     return ServerProcess(process=process, address=ready["address"], token=ready["token"])
 
@@ -95,8 +99,8 @@ class Follower:
     async def _seen(self, client: httpx.AsyncClient, until_pieces: int | None) -> bool:
         headers = {} if self.last_id is None else {"Last-Event-ID": self.last_id}
         async with client.stream("GET", f"/api/runs/{self.run_id}/stream", headers=headers) as response:
-            if response.status_code >= 500:
-                return False
+            if response.status_code == 401 or response.status_code >= 500:
+                return False  # it does not know us yet, or its database is away
             assert response.status_code == 200, (await response.aread()).decode()
             name: str | None = None
             async for line in response.aiter_lines():

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+
 from postgres import PostgresServer, stop_server, unprivileged_user
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from scale_cast import agent, maker, play_of
 
 from endstop.app import App, Config, SystemClock
+from endstop.loop import Agent
 from endstop.runner.scale.dispatcher import Dispatcher
 from endstop.runner.scale.engine import Engine
 from endstop.server.access import Access
@@ -56,7 +57,7 @@ async def served(url: str, folder: Path, port: int) -> None:
         await store.close()
 
 
-def _made(wanted: Wanted):  # noqa: ANN202 - an agent
+def _made(wanted: Wanted) -> Agent:
     return agent(play_of(wanted.question))
 
 

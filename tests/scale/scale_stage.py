@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 from scale_cast import Play, agent, maker
@@ -38,8 +37,10 @@ SILENT_S = 1.6
 RECOVERED_S = SILENT_S + 3 * BEAT_S + 2.0
 """Silence, two looks, a beat; and what a busy machine takes to get round to it."""
 
-at_length = pytest.mark.skipif("ENDSTOP_TEST_SCALE" not in os.environ, reason="make test-scale")
-"""For what takes long, and is much like something that does not."""
+at_length = pytest.mark.thorough
+"""For what takes long, and is much like something that does not: ``make test-scale``."""
+
+_OPEN: LiteralString = "SELECT run_id FROM endstop_runs WHERE run_id = ANY(%(ids)s) AND phase <> 'ENDED'"
 
 _HERE = Path(__file__).parent
 
@@ -164,13 +165,11 @@ class Stage:
 
     async def ended(self, ids: Iterable[str], *, seconds: float = 30.0) -> None:
         """Wait until all of these have ended."""
-        left = list(ids)
+        wanted = {"ids": list(ids)}
         until_s = time.monotonic() + seconds
-        while left:
-            left = [run_id for run_id in left if await self.phase(run_id) is not RunPhase.ENDED]
+        while left := await self.engine.together((_OPEN, wanted)):
             assert time.monotonic() < until_s, f"not ended: {left[:5]} of {len(left)}\n{self.logs()}"
-            if left:
-                await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)
 
     def logs(self) -> str:
         return "\n".join(
@@ -210,8 +209,11 @@ class Stage:
 
     async def handed(self) -> list[str]:
         """The runs that are still known as handed out."""
-        rows = await self.engine._rows("SELECT run_id FROM endstop_handed")  # noqa: SLF001 - nothing else tells
-        return [row["run_id"] for row in rows]
+        return [row["run_id"] for row in await self.sql("SELECT run_id FROM endstop_handed")]
+
+    async def sql(self, statement: LiteralString) -> list[dict[str, Any]]:
+        """What nothing else tells, or does."""
+        return await self.engine.together((statement, {}))
 
     async def jobs(self) -> int:
         state = await self.engine.state(silent_s=SILENT_S)

@@ -7,13 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
-from postgres import PostgresServer
 from scale_cast import Play
 from scale_lines import line_to, restarted
 from scale_stage import RECOVERED_S, SILENT_S, at_length, is_empty, stage, times_taken, until
 
 from endstop.kernel.observation import Observation, RunEnded
 from endstop.kernel.review import RunPhase
+from postgres import PostgresServer
 
 pytestmark = pytest.mark.timeout(90)
 

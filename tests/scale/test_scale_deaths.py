@@ -89,8 +89,8 @@ async def test_a_worker_told_to_end_finishes_its_turns_and_hands_its_runs_back(
     postgres_url: str, tmp_path: Path
 ) -> None:
     async with stage(postgres_url, tmp_path) as on:
-        first, second = await on.worker_and_spare(silent_s=60.0)
-        ids = await on.start_many(5, Play(steps=5, effect_s=0.4))
+        first, second = await on.worker_and_spare()
+        ids = await on.start_many(5, Play(steps=2, effect_s=SILENT_S * 1.5))
         await until(lambda: len({line[1] for line in on.began()}) == 5, "all have begun")
         second.wake()
         assert await first.drained() == 0

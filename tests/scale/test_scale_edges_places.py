@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import psycopg
 import pytest
+from scale_cast import Play, agent, maker
 
+from endstop.app import SystemClock
 from endstop.errors import StoreError
+from endstop.kernel.outcome import Cancelled, Completed
+from endstop.runner import Runner
 from endstop.runner.scale import places
+from endstop.runner.scale.dispatcher import Dispatcher
 from endstop.runner.scale.engine import Engine, Handed
 from endstop.runner.scale.places import Places
+from endstop.runner.scale.worker import Worker
+from endstop.store import open_store
 
 SILENT_S = 5.0
 
@@ -110,13 +118,28 @@ async def test_limits_of_two_kinds_never_make_workers_wait_in_a_circle(engine: E
         await asyncio.gather(*(worked(one) for one in runs))
 
 
-async def test_a_run_without_a_place_is_no_job_and_is_not_lost_and_counts_as_waiting(engine: Engine) -> None:
+async def test_a_run_that_waits_for_a_place_is_not_taken_for_lost(engine: Engine, postgres_url: str) -> None:
+    store = await open_store(postgres_url)
+    dispatcher = Dispatcher(store, engine, clock=SystemClock(), agent_of=maker(None))
+    play = Play()
+    waiting = await dispatcher.start(agent(play), play.question, user="ada")
+    await store.close()
+    await changed(engine, "DELETE FROM procrastinate_jobs")
+    (lost,) = await engine.lost()
+    assert lost.run_id == waiting
+    worker, limited = await a_worker(engine), places_of(engine, per_user=1)
+    await told(engine, run(1))
+    await limited.take(run(1), worker)
+    assert not await limited.take(lost, worker)
+    assert await engine.lost() == []
+
+
+async def test_a_run_without_a_place_is_no_job_and_counts_as_waiting(engine: Engine) -> None:
     worker, limited = await a_worker(engine), places_of(engine, per_user=1)
     await told(engine, run(1), run(2))
     await limited.take(run(1), worker)
     await limited.take(run(2), worker)
     assert await queued(engine) == []
-    assert [one.run_id for one in await engine.lost()] == []
     state = await engine.state(silent_s=SILENT_S)
     assert (state.waiting, await engine.waiting_of("ada"), await engine.waiting_of("bob")) == (1, 1, 0)
     assert state.oldest_wait_s is not None
@@ -232,6 +255,31 @@ async def test_a_database_that_is_gone_is_told_as_such(engine: Engine) -> None:
     await changed(engine, "DROP TABLE endstop_handed")
     with pytest.raises(StoreError, match="could not be written"):
         await limited.take(run(1), 1)
+
+
+async def test_a_run_that_is_cancelled_while_it_waits_for_a_place_is_gone_for_good(
+    engine: Engine, postgres_url: str, tmp_path: Path
+) -> None:
+    store = await open_store(postgres_url)
+    dispatcher = Dispatcher(store, engine, clock=SystemClock(), agent_of=maker(None))
+    runner = Runner(store, clock=SystemClock(), agent_of=maker(tmp_path / "effects.log"))
+    async with Engine(postgres_url) as own, asyncio.timeout(30):
+        worker = Worker(store, own, runner, per_user=1, beat_s=0.2, silent_s=SILENT_S)
+        working = asyncio.create_task(worker.run())
+        play = Play(steps=3, effect_s=0.3)
+        ids = [await dispatcher.start(agent(play), play.question, user="ada") for _ in range(3)]
+        while (await engine.state(silent_s=SILENT_S)).waiting != 2 or await queued(engine) != ids[:1]:
+            await asyncio.sleep(0.02)
+        await dispatcher.cancel(ids[1], by="ada")
+        ended = [await dispatcher.wait(run_id) for run_id in ids]
+        while await engine.among(ids):
+            await asyncio.sleep(0.02)
+        await worker.drain()
+        await working
+    await store.close()
+    assert [type(one.outcome) for one in ended] == [Completed, Cancelled, Completed]
+    assert all(one.audit() for one in ended)
+    assert await queued(engine) == []
 
 
 # ── moments ───────────────────────────────────────────────────────────────────────────────────────────────

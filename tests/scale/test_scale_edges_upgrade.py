@@ -131,13 +131,19 @@ async def test_a_parked_run_does_not_hold_up_others(
 
 
 async def test_a_parked_run_has_waited_since_it_was_handed_out(
-    store: WholeStore, engine: Engine, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: WholeStore,
+    engine: Engine,
+    postgres_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     await handed_out(store, engine)
     await changed(postgres_url, "UPDATE endstop_handed SET handed_at = now() - interval '1 h'")
     unknown(monkeypatch)
-    async with at_work(postgres_url, store, tmp_path):
-        await asyncio.sleep(1.0)
+    with caplog.at_level(logging.WARNING):
+        async with at_work(postgres_url, store, tmp_path):
+            await until(lambda: "run parked" in caplog.text)
     oldest = (await engine.state(silent_s=2.0)).oldest_wait_s
     assert oldest is not None
     assert oldest >= 3_600

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from postgres import PostgresServer
 from scale_cast import Play
 from scale_clients import Follower, asked, server
 from scale_lines import line_to, restarted
 from scale_stage import Stage, at_length, said, stage, until
 
 from endstop.store.address import parse_address
+from postgres import PostgresServer
 
 pytestmark = pytest.mark.timeout(90)
 

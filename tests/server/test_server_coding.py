@@ -253,6 +253,7 @@ async def test_a_price_is_decided_by_an_answer(server: CodingServer) -> None:
     assert (ended["outcome"], ended["rounds"], ended["open_price"]) == ("abandoned", [], None)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G4", "G8", "G9")
 @pytest.mark.timeout(120)
 async def test_an_example_is_built_round_by_round_and_accepted(server: CodingServer) -> None:

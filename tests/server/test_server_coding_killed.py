@@ -76,6 +76,7 @@ def test_a_session_that_waits_is_answered_at_another_server(tmp_path: Path) -> N
     assert len(ended["attempts"]) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("H5", "D10", "G8")
 @pytest.mark.timeout(180)
 def test_a_session_killed_in_the_middle_of_a_round_is_gone_on_with(tmp_path: Path) -> None:

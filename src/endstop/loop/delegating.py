@@ -1,104 +1,41 @@
 """Sub-agents that run as runs of their own, on whichever machine has room for them (A7).
 
-All that one may use is carved from what is left here and reserved in its scope before it is handed out, so no
-counter is shared. It is settled once it has ended, at what its own record says it used. Whatever happens to
-whoever waits for it, the reservation stands until then: the record says which run it is for, so whoever goes on
-with this run finds it, and either waits for it again or has it ended.
+All that one may use is carved from what is left here and reserved in its scope before it is handed out, so
+no counter is shared. It is settled once it has ended, at what its own record says it used. Whatever happens
+to whoever waits for it, the reservation stands until then: the record says which run it is for, so whoever
+goes on with this run finds it, and either waits for it again or has it ended.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
 from endstop.errors import EndstopError, NotEnoughLeftError, RunStateError
 from endstop.events.facts import ChildHandedOut
-from endstop.events.recorder import Recorder
 from endstop.kernel.amounts import SPENT_KINDS, Amounts
 from endstop.kernel.budget import Budget
 from endstop.kernel.ledger import CHILD_HOLD
 from endstop.kernel.limits import LIMIT_FACTS, LimitKind
 from endstop.kernel.observation import CallReserved, ChildSettled, ScopeOpened, UserSaid
 from endstop.kernel.outcome import Ending, StopReason, StopRule
-from endstop.kernel.usage import Usage
 from endstop.loop.agent import Agent
+from endstop.loop.elsewhere import Child, Elsewhere, Report, handed_out
 from endstop.loop.journal import Journal, smallest_limit
 
 CALL_BACK_S = 1.0
 """How long a run that is to end waits for its sub-agents elsewhere to end before it."""
 
+FREED_S = 30.0
+"""How long one that can go on only with what they hold waits for that."""
+
 _LATE_S = 0.25
 """The same for one that has no time left."""
 
 _CEILINGS = (LimitKind.TOOL_CALLS_PER_TURN, LimitKind.PARALLEL_TOOLS, LimitKind.CONTEXT_TOKENS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Child:
-    """A sub-agent that runs as a run of its own."""
-
-    run_id: str
-    parent: str
-    """The run it works for, and below, the scope there that holds its budget."""
-    scope: str
-    agent: str
-    question: str = ""
-    user: str | None = None
-    project: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What came of one, by its own record."""
-
-    ending: Ending
-    usage: Usage
-
-
-class Elsewhere(Protocol):
-    """Where sub-agents run as runs of their own."""
-
-    def takes(self, agent: Agent, question: str) -> bool:
-        """Whether it can be run there: it can be made anew from its record."""
-        ...
-
-    async def start(self, child: Child, agent: Agent) -> None:
-        """Begin its record, and hand it out."""
-        ...
-
-    async def ended(self, child: Child) -> Report:
-        """Wait until it has ended. Ceasing to wait does not stop it."""
-        ...
-
-    async def recall(self, child: Child) -> Report:
-        """Have it end now, wherever it is and whether it was ever begun, and wait until it has."""
-        ...
-
-
-def handed_out(recorder: Recorder) -> dict[str, Child]:
-    """The sub-agents elsewhere that are not settled yet, by their scopes."""
-    accounts = recorder.state.ledger.accounts
-    waiting = {name for name, account in accounts.items() if CHILD_HOLD in account.holds}
-    found: dict[str, Child] = {}
-    for fact in recorder.facts if waiting else ():
-        match fact.payload:
-            case ChildHandedOut(scope=scope, run_id=run_id, agent=agent) if scope in waiting:
-                found[scope] = Child(
-                    run_id=run_id,
-                    parent=recorder.run_id,
-                    scope=scope,
-                    agent=agent,
-                    user=recorder.started.user,
-                    project=recorder.started.project,
-                )
-            case UserSaid(scope=scope, text=text) if scope in found:
-                found[scope] = replace(found[scope], question=text)
-            case _:
-                pass
-    return found
 
 
 class Delegating:
@@ -131,10 +68,11 @@ class Delegating:
     def holds(self, scope: str) -> bool:
         """Whether a scope is that of a sub-agent elsewhere, or has one below it."""
         ledger = self._journal.recorder.state.ledger
-        return any(scope in (account.id for account in ledger.lineage(name)) for name in self._open)
+        waiting = [name for name, account in ledger.accounts.items() if CHILD_HOLD in account.holds]
+        return any(scope in (account.id for account in ledger.lineage(name)) for name in waiting)
 
     async def run(self, agent: Agent, question: str, *, scope: str, budget: Budget) -> Ending:
-        """Run a sub-agent elsewhere to its end. One that was left behind with the same task is gone on with."""
+        """Run a sub-agent elsewhere to its end. One that was left behind with this task is gone on with."""
         elsewhere = self._elsewhere
         assert elsewhere is not None, "it was asked whether it takes this one"
         child = self._left_behind(agent.name, question)
@@ -154,11 +92,29 @@ class Delegating:
         self._settle(child, report)
         return report.ending
 
+    def take_on(self, below: Delegating) -> bool:
+        """Take on what a sub-agent of ours had handed out when it was cut short. Whether there was any."""
+        left = {scope: child for scope, child in below._open.items() if self._journal.is_open(scope)}
+        self._open.update(left)
+        for child in left.values():
+            self._leave(child)
+        return bool(left)
+
     def recall_left_behind(self) -> None:
         """Have those end that nobody has come back for."""
         for scope, child in self._open.items():
             if scope not in self._waited:
                 self._recall(child)
+
+    @property
+    def has_left_behind(self) -> bool:
+        """Whether something is held for those that nobody waits for."""
+        return any(scope not in self._waited for scope in self._open)
+
+    async def freed(self) -> None:
+        """Have those end that nobody waits for, and wait until what they did not use has flowed back."""
+        self.recall_left_behind()
+        await asyncio.wait(self._recalls.values(), timeout=FREED_S)
 
     async def call_back(self) -> None:
         """Have all end, and give them a moment, so that they are settled at what they really used. After
@@ -174,7 +130,7 @@ class Delegating:
     async def close(self) -> None:
         """Whoever drives this is done: nothing is waited for any more."""
         self._is_closed = True
-        under_way = (*self._waited.values(), *self._recalls.values())
+        under_way: tuple[asyncio.Task[Any], ...] = (*self._waited.values(), *self._recalls.values())
         for task in under_way:
             task.cancel()
         if under_way:
@@ -320,7 +276,7 @@ class Delegating:
 
     def _end_above(self, scope: str | None) -> None:
         """End the scopes between here and a sub-agent that was left behind: they waited for it alone."""
-        reason = StopReason(rule=StopRule.PARENT, message="The process that ran it has died.")
+        reason = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
         while scope is not None and scope != self._scope:
             if self._journal.recorder.state.ledger.children(scope):
                 return

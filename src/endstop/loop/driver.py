@@ -23,7 +23,8 @@ from endstop.loop.agent import Agent, OnLimit
 from endstop.loop.asking import Reply
 from endstop.loop.bounded import Ended, Overseer
 from endstop.loop.conducting import Halted, Interlude, Stage
-from endstop.loop.delegating import Delegating, Elsewhere
+from endstop.loop.delegating import Delegating
+from endstop.loop.elsewhere import Elsewhere
 from endstop.loop.escalating import Escalating
 from endstop.loop.journal import Journal
 from endstop.loop.reviews import Reviews
@@ -120,7 +121,7 @@ class Driver:
     async def _drive(self) -> Outcome | None:
         while True:
             await self._give_way()
-            verdict = self._turns.verdict()
+            verdict = await self._verdict()
             if isinstance(verdict, Stop):
                 await self._delegating.call_back()
                 outcome = await self._stop(verdict.reason)
@@ -135,6 +136,16 @@ class Driver:
             if outcome is not None:
                 return outcome
             self._delegating.recall_left_behind()
+
+    async def _verdict(self) -> Verdict:
+        """What the governor says of another turn. Sub-agents elsewhere that nobody waits for do not make it
+        the last one: what they hold is waited for first."""
+        verdict = self._turns.verdict()
+        if not self._delegating.has_left_behind or self._turns.is_ordinary(verdict):
+            return verdict
+        left = self.journal.seconds_left(self._scope, closing=False)
+        await self._overseer.run(self._delegating.freed(), seconds=left)
+        return self._turns.verdict()
 
     async def _conducted(self, stage: Stage) -> Outcome | None:
         """Have the run taken through its parts."""
@@ -296,7 +307,8 @@ class Driver:
         try:
             outcome = await self._drive_below(below)
         finally:
-            if self.journal.is_open(scope):
+            is_kept = self._delegating.take_on(below._delegating)  # until what it handed out has ended
+            if self.journal.is_open(scope) and not is_kept:
                 above_ended = StopReason(rule=StopRule.PARENT, message="What it worked for was cut short.")
                 self.journal.end(above_ended, scope=scope)
         if outcome is None:

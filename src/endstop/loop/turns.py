@@ -142,6 +142,13 @@ class Turns:
             self.journal.enter(measured)
         return self.journal.verdict(self.scope)
 
+    def is_ordinary(self, verdict: Verdict) -> bool:
+        """Whether another turn may be taken that is not the last, and what is left pays for it."""
+        if isinstance(verdict, Stop | LastTurn):
+            return False
+        terms = self._asking.terms(None)
+        return not isinstance(terms, LimitKind) and terms.closing is None
+
     @property
     def view(self) -> AgentState:
         """How the run stands, as its policy sees it."""

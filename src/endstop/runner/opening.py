@@ -23,7 +23,7 @@ from endstop.kernel.observation import (
 from endstop.kernel.outcome import AwaitingUser, Outcome, StopReason, StopRule, UnderReview
 from endstop.kernel.review import Rejected, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
-from endstop.loop.delegating import handed_out
+from endstop.loop.elsewhere import handed_out
 from endstop.ports import ModelUsage, StoredRun
 
 SOURCE = "runner"

@@ -1,7 +1,7 @@
 """Sub-agents that run as runs of their own: how they are ended, and what they used (A7).
 
-Needs the store and no queue, so that any process that goes on with a run, or ends it, can see to those that it
-has handed out. Only whoever works on the run above may: one that was thought dead and wakes up may not.
+Needs the store and no queue, so that any process that goes on with a run, or ends it, can see to those that
+it has handed out. Only whoever works on the run above may: one that was thought dead and wakes up may not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from endstop.kernel.outcome import Stopped, StopReason, StopRule
 from endstop.kernel.review import RunPhase
 from endstop.kernel.usage import NO_USAGE
 from endstop.loop.agent import Agent
-from endstop.loop.delegating import Child, Delegating, Elsewhere, Report, handed_out
+from endstop.loop.delegating import Delegating
+from endstop.loop.elsewhere import Child, Elsewhere, Report, handed_out
 from endstop.loop.journal import Journal
 from endstop.ports import Clock, Store, StoredRun
 from endstop.runner.opening import SOURCE
@@ -115,7 +116,7 @@ class Recalling:
         return True
 
     async def _is_of(self, child: Child) -> bool:
-        """Whether the run of this name is the one that was handed out: somebody may have had the same name."""
+        """Whether the run of this name is the one that was handed out, and not another's of the same name."""
         facts = await self._store.record(child.run_id, most=_FIRST_FACTS)
         return any(fact.payload == link_of(child) for fact in facts)
 

@@ -19,8 +19,8 @@ from endstop.kernel.observation import BudgetGranted, CancelRequested, RunResume
 from endstop.kernel.outcome import AwaitingUser, StopReason, StopRule, UnderReview
 from endstop.kernel.review import Approved, ReviewDecision, RunPhase
 from endstop.loop.agent import Agent
-from endstop.loop.delegating import Elsewhere
 from endstop.loop.driver import Driver
+from endstop.loop.elsewhere import Elsewhere
 from endstop.loop.history import messages_of
 from endstop.loop.journal import Journal, Listener
 from endstop.ports import AssistantMessage, CancelAsked, Clock, Message, Store, StoredRun

@@ -46,6 +46,9 @@ REMOTE_POLL_S = 2.0
 RECOVER_S = 30.0
 """How often a server looks for runs whose process has died, be it another server on the same database."""
 
+TOO_OLD_S = 60.0
+"""A client whose run has facts that this server is too old for is kept so long before it comes back."""
+
 NOTICED_TYPES = ("review.requested", "user.awaited", "run.ended")
 """The facts that a user is notified of."""
 
@@ -197,6 +200,8 @@ class Hub:
                         facts = await self._facts(run_id, telling.seq, live)
                     except (UnknownFactError, NewerFactError) as error:
                         yield _unreadable(error)
+                        async for sign in self._signs(woken, TOO_OLD_S):
+                            yield sign
                         return
                     for event in self._told(telling, facts, live):
                         yield event
@@ -214,6 +219,15 @@ class Hub:
                 finally:
                     if live is not None:
                         live.unwatch(woken)
+
+    async def _signs(self, woken: asyncio.Event, seconds: float) -> AsyncGenerator[None]:
+        """Nothing but signs of life, for so long, or until the server is to end."""
+        time_s = asyncio.get_running_loop().time
+        until_s = time_s() + seconds
+        while not self.is_closing and (left_s := until_s - time_s()) > 0:
+            woken.clear()
+            await slept(woken, min(left_s, self.heartbeat_s))
+            yield None
 
     def _look_s(self, live: LiveRun | RemoteRun | None) -> float:
         """How long a stream may sleep that is told of what is new, is told of it most times, or is not."""

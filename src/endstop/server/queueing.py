@@ -7,28 +7,30 @@ often, it costs two statements now and then. A database that does not answer is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from endstop.errors import StoreError
 from endstop.server.metrics import Gauge, Metric, Total
 
 if TYPE_CHECKING:
-    from endstop.runner.scale.engine import Engine, QueueState
+    from endstop.runner.scale.engine import QueueState
+
+ReadQueue: TypeAlias = "Callable[[], Awaitable[tuple[QueueState, Mapping[str, int]]]]"
+"""Reads how the queue stands, and what was counted."""
 
 KEPT_S = 5.0
 """For so long figures are told again."""
 
 _WITHIN_S = 2.0
-_SILENT_S = 8.0
 
 
 class QueueFigures:
     """Tells how the queue stands."""
 
-    def __init__(self, engine: Engine, *, now_s: Callable[[], float] = monotonic) -> None:
-        self._engine = engine
+    def __init__(self, read: ReadQueue, *, now_s: Callable[[], float] = monotonic) -> None:
+        self._read_queue = read
         self._now_s = now_s
         self._turn = asyncio.Lock()
         self._kept: tuple[Metric, ...] = ()
@@ -45,12 +47,12 @@ class QueueFigures:
     async def _read(self) -> tuple[Metric, ...]:
         try:
             async with asyncio.timeout(_WITHIN_S):
-                return _figures(await self._engine.state(silent_s=_SILENT_S), await self._engine.counts())
+                return _figures(*await self._read_queue())
         except (StoreError, TimeoutError):
             return (_is_reachable(0),)
 
 
-def _figures(queue: QueueState, counts: dict[str, int]) -> tuple[Metric, ...]:
+def _figures(queue: QueueState, counts: Mapping[str, int]) -> tuple[Metric, ...]:
     lost, recovered = counts.get("leases_lost", 0), counts.get("runs_recovered", 0)
     return (
         _is_reachable(1),

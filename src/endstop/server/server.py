@@ -43,6 +43,7 @@ from endstop.server.questions import MakeAgent, Questions, oracle_maker
 from endstop.store.address import parse_address
 
 if TYPE_CHECKING:
+    from endstop.runner.scale.engine import QueueState
     from endstop.server.metrics import Metric
     from endstop.server.remote import RemoteRuns
 
@@ -156,7 +157,13 @@ def _remote_runs(app: App) -> RemoteRuns | None:
 def _queue_figures(app: App) -> Callable[[], Awaitable[Sequence[Metric]]]:
     """What tells how the queue stands, where runs are handed out."""
     from endstop.runner.scale.dispatcher import Dispatcher  # with the queue, which few servers need
+    from endstop.runner.scale.worker import SILENT_S
     from endstop.server.queueing import QueueFigures
 
     assert isinstance(app.runner, Dispatcher), "it hands out"
-    return QueueFigures(app.runner.engine).metrics
+    engine = app.runner.engine
+
+    async def read() -> tuple[QueueState, dict[str, int]]:
+        return await engine.state(silent_s=SILENT_S), await engine.counts()
+
+    return QueueFigures(read).metrics

@@ -1,7 +1,7 @@
 """Sub-agents on other workers: handed out as runs of their own, like any other run (A7, H5).
 
-Whoever waits for one holds a worker's place and does nothing with it. So if no other worker takes it within a
-moment, the one that waits drives it: a queue full of runs that wait for their sub-agents does not stand still.
+Whoever waits for one holds a worker's place and does nothing with it. So if no other worker takes it within
+a moment, the one that waits drives it: workers full of runs that wait for sub-agents do not stand still.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from procrastinate.jobs import Status
 from endstop.errors import EndstopError, StoreError
 from endstop.kernel.review import RunPhase
 from endstop.loop.agent import Agent
-from endstop.loop.delegating import Child, Report
+from endstop.loop.elsewhere import Child, Report
 from endstop.ports import Clock, Store, StoredRun
 from endstop.runner.opening import new_recorder
 from endstop.runner.recalling import Recalling, link_of
@@ -41,12 +41,12 @@ class Children(Recalling):
         self._engine = engine
         self._drives = runner
         self._agent_of = agent_of
-        self._patience_s = patience_s
+        self.patience_s = patience_s
         self._looked_at: dict[str, float] = {}
         """When it was last looked whether anybody has taken one, by its run."""
 
     def takes(self, agent: Agent, question: str) -> bool:
-        """Whether every worker can make this agent anew. A pipeline begins work before it is a run: not it."""
+        """Whether workers can make this agent anew. A pipeline begins its work before it is a run: not it."""
         if agent.conducting is not None:
             return False
         try:
@@ -89,7 +89,7 @@ class Children(Recalling):
     async def _look_after(self, child: Child, stored: StoredRun) -> None:
         """Drive it here if nobody else does."""
         run_id, now_s = child.run_id, self._clock.monotonic_s()
-        if now_s - self._looked_at[run_id] < self._patience_s:
+        if now_s - self._looked_at[run_id] < self.patience_s:
             return
         self._looked_at[run_id] = now_s
         if not await self._is_free(run_id):
@@ -113,9 +113,10 @@ class Children(Recalling):
             for job in await jobs.list_jobs_async(lock=run_id, task=TASK):
                 if job.status == Status.DOING.value:
                     return False
-                is_waiting = job.status == Status.TODO.value and job.id is not None
-                if is_waiting and not await jobs.cancel_job_by_id_async(job.id, delete_job=True):
-                    return False  # a worker was quicker
+                if job.status == Status.TODO.value:
+                    assert job.id is not None, "it is in the queue"
+                    if not await jobs.cancel_job_by_id_async(job.id, delete_job=True):
+                        return False  # a worker was quicker
         except ConnectorException as error:
             raise StoreError(f"The queue of runs could not be read: {error}") from error
         return True

@@ -140,6 +140,8 @@ class Engine:
     async def open(self, *, only_looks: bool = False) -> None:
         """Connect, and make the tables if they are not there yet; not for somebody who ``only_looks``."""
         try:
+            knocked = await psycopg.AsyncConnection.connect(self.address.target, **CONNECTING)
+            await knocked.close()  # a pool would try for half a minute before it says that nobody is there
             await self.app.open_async()
             if not only_looks:
                 await self._prepare()
@@ -155,7 +157,8 @@ class Engine:
 
     async def is_there(self) -> bool:
         """Whether runs are handed out, or were, on this database at all."""
-        return bool(await self._rows("SELECT 1 AS found WHERE to_regclass('endstop_handed') IS NOT NULL"))
+        tables = "to_regclass('endstop_handed') IS NOT NULL AND to_regclass('procrastinate_jobs') IS NOT NULL"
+        return bool(await self._rows(f"SELECT 1 AS found WHERE {tables}"))
 
     async def require_tables(self) -> None:
         """``StoreError`` if the engine's tables are those of another version of it; says what to do."""
@@ -224,9 +227,20 @@ class Engine:
         await self._execute("DELETE FROM endstop_handed WHERE run_id = %(run_id)s", run_id=run_id)
 
     async def lost(self) -> list[Handed]:
-        """Runs that were handed out and are under way by their record, but in no queue and with no worker."""
+        """Runs that were handed out and are under way by their record, but in no queue and with no worker.
+
+        On the way, those are forgotten that somebody else has ended (cancelled, or rejected, while they
+        waited for a person), or that never began.
+        """
         rows = await self._rows(
             """
+            WITH gone AS (
+                DELETE FROM endstop_handed h
+                 WHERE h.handed_at < now() - interval '1 minute'
+                   AND NOT EXISTS (SELECT 1 FROM endstop_runs r
+                                    WHERE r.run_id = h.run_id AND r.phase <> 'ENDED')
+                   AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j
+                                    WHERE j.lock = h.run_id AND j.status IN ('todo', 'doing')))
             SELECT h.run_id, h.queue, h.priority, h.user_name, h.model
               FROM endstop_handed h JOIN endstop_runs r USING (run_id)
              WHERE r.phase = 'RUNNING' AND h.waits_since IS NULL

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.resources import files
 from typing import LiteralString
 
 from procrastinate.schema import SchemaManager, migrations_path
@@ -23,7 +24,11 @@ FUNCTIONS: LiteralString = (
 )
 """The names of the engine's functions that are there."""
 
-_MADE = re.compile(r"CREATE (?:OR REPLACE )?FUNCTION (?:public\.)?(procrastinate\w+)", re.IGNORECASE)
+_MADE = re.compile(
+    r"(?:CREATE (?:OR REPLACE )?FUNCTION|ALTER FUNCTION \S+\s+RENAME TO) (?:public\.)?(procrastinate\w+)",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"procrastinate_\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +80,15 @@ def misfit_of(
 
 
 def functions_in(sql: str) -> frozenset[str]:
-    """The functions that are made somewhere in it."""
+    """The functions that are made, or get their names, somewhere in it."""
     return frozenset(_MADE.findall(sql))
 
 
 def needed() -> frozenset[str]:
-    """The functions that the installed Procrastinate works with."""
-    return functions_in(SchemaManager.get_schema())
+    """The functions that the installed Procrastinate calls. There are others, which its tables call: those
+    may come later, with the migrations that wait until no older worker runs."""
+    queries = (files("procrastinate.sql") / "queries.sql").read_text(encoding="utf-8")
+    return functions_in(SchemaManager.get_schema()).intersection(_NAME.findall(queries))
 
 
 def migrations() -> dict[str, str]:

@@ -115,7 +115,19 @@ class Worker:
         self._is_ending = True
         if self._engine_worker is not None:
             self._engine_worker.stop()
-        await self._runner.shutdown(seconds=seconds)
+        beating = asyncio.create_task(self._keep_beating())
+        try:
+            await self._runner.shutdown(seconds=seconds)
+        finally:
+            beating.cancel()
+            with suppress(asyncio.CancelledError):
+                await beating
+
+    async def _keep_beating(self) -> None:
+        """The engine falls silent when it is told to end, however long the turns under way still take."""
+        while worker := self._id:
+            await self._engine.app.job_manager.update_heartbeat(worker)
+            await asyncio.sleep(self._beat_s)
 
     # ── one run ───────────────────────────────────────────────────────────────────────────────────────────
 
