@@ -1,4 +1,4 @@
-"""A coding session with a real model, far too small for it: whatever it does, the session ends as promised."""
+"""A coding session with a real model, far too small for it: whatever it does, it ends as promised."""
 
 from __future__ import annotations
 

@@ -167,7 +167,9 @@ async def working(
             yield made
         finally:
             await worker.drain(seconds=0.5)
-            await task
+            await asyncio.wait((task,), timeout=3)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
 
 def of(run: Run | list[Fact], kind: type[T]) -> list[T]:

@@ -50,16 +50,19 @@ class Line:
         if self._is_cut:
             writer.transport.abort()
             return
-        await self._passes.wait()
-        with suppress(OSError):
+        ends = {writer}
+        try:
+            await self._passes.wait()
             there_reader, there_writer = await asyncio.open_connection(self._host, self._port)
-            self._writers |= {writer, there_writer}
-            try:
-                await asyncio.gather(self._passed(reader, there_writer), self._passed(there_reader, writer))
-            finally:
-                self._writers -= {writer, there_writer}
-                for each in (writer, there_writer):
-                    each.transport.abort()
+            ends.add(there_writer)
+            self._writers |= ends
+            await asyncio.gather(self._passed(reader, there_writer), self._passed(there_reader, writer))
+        except OSError:
+            pass  # one side has gone
+        finally:
+            self._writers -= ends
+            for each in ends:
+                each.transport.abort()
 
     async def _passed(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(65_536):

@@ -33,8 +33,8 @@ from endstop.runner.scale.engine import Engine
 from endstop.store import open_store
 
 BEAT_S = 0.4
-SILENT_S = 1.6
-RECOVERED_S = SILENT_S + 3 * BEAT_S + 2.0
+SILENT_S = 2.0
+RECOVERED_S = SILENT_S + 3 * BEAT_S + 3.0
 """Silence, two looks, a beat; and what a busy machine takes to get round to it."""
 
 at_length = pytest.mark.thorough
@@ -256,6 +256,18 @@ async def until(
 async def is_empty(on: Stage) -> bool:
     """Nothing is left in the queue, and no run is known as handed out."""
     return await on.jobs() == 0 and await on.handed() == []
+
+
+async def cleared(on: Stage) -> None:
+    """Wait until no job is left, and then no run known as handed out: what was ended while nobody could be
+    told so is looked for only some time later, which is now."""
+    await until(lambda: has_no_job(on), "no job is left")
+    await on.sql("UPDATE endstop_handed SET handed_at = now() - interval '1 hour'")
+    await until(lambda: is_empty(on), "nothing is left in the queue")
+
+
+async def has_no_job(on: Stage) -> bool:
+    return await on.jobs() == 0
 
 
 def said(facts: Iterable[Fact]) -> str:

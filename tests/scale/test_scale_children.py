@@ -214,6 +214,7 @@ async def test_a_sub_agent_that_would_not_end_in_time_counts_as_all_that_it_may_
         facts = await here.facts("r.1")
         taken = replace(facts[-1], seq=len(facts), payload=RunTaken(owner=other.runner.owner))
         await here.store.append([taken], owner=other.runner.owner)
+        here.children.patience_s = 0.05
         done = await running
     [settled] = of(done, ChildSettled)
     assert (settled.is_estimate, settled.turns, settled.input_tokens) == (True, 6, 20_000)

@@ -146,6 +146,24 @@ async def test_one_that_is_driven_by_whoever_waits_for_it_goes_on_when_that_proc
     assert done.audit(), str(done.audit())
 
 
+@pytest.mark.guarantee("A7", "D10")
+async def test_one_that_is_driven_by_whoever_waits_for_it_is_handed_back_while_that_process_ends(
+    postgres_url: str,
+) -> None:
+    cast = Cast(look_s=0.3)
+    async with machine(postgres_url, cast, patience_s=0.05) as here:
+        first = asyncio.create_task(here.runner.run(cast.boss(), "Go.", run_id="r"))
+        await until(lambda: has_begun(here, "r.1"))
+        here.children.patience_s = 30.0
+        ending = asyncio.create_task(here.runner.shutdown(seconds=20))
+        async with working(postgres_url, cast) as there:
+            assert (await first).outcome is None, "it had finished its turn, and left the next to another"
+            await ending
+            child = await there.require_ended("r.1")
+    assert cast.outcomes == [Completed(answer="It is so.")]
+    assert [taken.owner for taken in of(child, RunTaken)] == [here.runner.owner, there.runner.owner]
+
+
 async def test_a_queue_that_is_gone_while_one_is_under_way_does_not_matter(postgres_url: str) -> None:
     cast = Cast(holds=True)
     async with machine(postgres_url, cast) as here, working(postgres_url, cast):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from scale_cast import Play
-from scale_stage import RECOVERED_S, SILENT_S, is_empty, said, stage, times_taken, until
+from scale_stage import RECOVERED_S, SILENT_S, at_length, is_empty, said, stage, times_taken, until
 
 from endstop.kernel.observation import CallStatus, ToolFinished
 
@@ -70,6 +70,7 @@ async def test_a_worker_that_sleeps_past_its_lease_lets_go_when_it_wakes(
         await until(lambda: is_empty(on), "nothing is left in the queue")
 
 
+@at_length
 async def test_a_worker_alone_that_slept_goes_on_with_its_own_runs(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on:
         worker = await on.worker()
@@ -122,6 +123,7 @@ async def test_a_turn_that_takes_too_long_is_cut_off_when_a_worker_ends_and_repo
         await on.require_sound([run_id])
 
 
+@at_length
 @pytest.mark.guarantee("H5", "A9", "A14")
 async def test_workers_killed_at_random_moments_lose_and_repeat_nothing(
     postgres_url: str, tmp_path: Path

@@ -15,7 +15,7 @@ import pytest
 from scale_cast import Play
 from scale_clients import Follower, ServerProcess, server
 from scale_lines import Line, line_to, restarted
-from scale_stage import SILENT_S, Stage, WorkerProcess, at_length, is_empty, said, stage, times_taken, until
+from scale_stage import SILENT_S, Stage, WorkerProcess, at_length, cleared, said, stage, times_taken
 
 from endstop.kernel.observation import CallStatus, ToolFinished
 from postgres import PostgresServer
@@ -125,7 +125,7 @@ async def test_hundreds_of_runs_end_once_whatever_fails_around_them(
         assert is_restarted
         assert CallStatus.INTERRUPTED in statuses
         assert max(taken) > 1
-        await until(lambda: is_empty(on), "nothing is left in the queue")
+        await cleared(on)
 
 
 def _play(chance: random.Random) -> Play:

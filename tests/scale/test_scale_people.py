@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scale_cast import Play
 from scale_clients import asked, server
-from scale_stage import Stage, is_empty, stage, times_taken, until
+from scale_stage import Stage, at_length, cleared, has_no_job, is_empty, stage, times_taken, until
 
 from endstop.errors import RunStateError
 from endstop.kernel.budget import Grant
@@ -30,10 +30,6 @@ async def paused(on: Stage, play: Play, phase: RunPhase) -> str:
 
 async def is_in(on: Stage, run_id: str, phase: RunPhase) -> bool:
     return await on.phase(run_id) is phase
-
-
-async def has_no_job(on: Stage) -> bool:
-    return await on.jobs() == 0
 
 
 @pytest.mark.guarantee("A8", "A9", "H5")
@@ -70,8 +66,7 @@ async def test_a_paused_run_is_no_job_and_goes_on_when_it_has_what_it_waited_for
             assert "done 1" in str([fact.payload for fact in records[run_id]])
             assert times_taken(records[run_id]) == 2
         assert set(await on.handed()) <= {rejected, dropped}, "these ended by other hands"
-        await on.sql("UPDATE endstop_handed SET handed_at = now() - interval '1 hour'")
-        await until(lambda: is_empty(on), "nothing is left in the queue")
+        await cleared(on)
 
 
 @pytest.mark.guarantee("D10")
@@ -110,6 +105,7 @@ async def test_a_run_that_waits_in_the_queue_is_cancelled_at_once(postgres_url: 
         assert on.effects == []
 
 
+@at_length
 @pytest.mark.guarantee("D10")
 async def test_a_run_whose_worker_has_just_died_is_cancelled_by_whoever_takes_it(
     postgres_url: str, tmp_path: Path

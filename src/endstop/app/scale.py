@@ -20,6 +20,7 @@ from endstop.runner.runner import AgentOf
 from endstop.store import open_store
 
 try:
+    from endstop.runner.scale.children import Children
     from endstop.runner.scale.dispatcher import Dispatcher
     from endstop.runner.scale.engine import Engine
     from endstop.runner.scale.worker import Worker
@@ -55,6 +56,7 @@ async def open_worker(
     async with engine:
         store = await open_store(config.database_url)
         runner = Runner(store, clock=SystemClock(), agent_of=made_by)
+        runner.elsewhere = Children(store, engine, runner, clock=SystemClock(), agent_of=made_by)
         try:
             yield Worker(
                 store,

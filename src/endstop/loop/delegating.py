@@ -9,10 +9,10 @@ goes on with this run finds it, and either waits for it again or has it ended.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from endstop.errors import EndstopError, NotEnoughLeftError, RunStateError
 from endstop.events.facts import ChildHandedOut
@@ -34,6 +34,12 @@ FREED_S = 30.0
 
 _LATE_S = 0.25
 """The same for one that has no time left."""
+
+_MOST_CANCELS = 5
+_CANCELLED_S = 0.1
+"""Some drivers of databases lose a cancellation, so one is not enough."""
+
+_T = TypeVar("_T")
 
 _CEILINGS = (LimitKind.TOOL_CALLS_PER_TURN, LimitKind.PARALLEL_TOOLS, LimitKind.CONTEXT_TOKENS)
 
@@ -60,6 +66,8 @@ class Delegating:
         """Those that a tool waits for."""
         self._recalls: dict[str, asyncio.Task[None]] = {}
         """Those that are to end."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        """All of these that have not come to an end."""
         self._is_closed = False
 
     def takes(self, agent: Agent, question: str) -> bool:
@@ -79,10 +87,12 @@ class Delegating:
         if child is None:
             child = self._opened(agent.name, question, scope, budget)
             await self._handed_out(elsewhere, child, agent)
-        waiting = self._waited[child.scope] = asyncio.ensure_future(elsewhere.ended(child))
+        waiting = self._waited[child.scope] = self._begun(elsewhere.ended(child))
         try:
-            report = await waiting
+            await asyncio.wait((waiting,))  # whoever is cancelled here need not wait for it to take that
+            report = waiting.result()
         except BaseException as error:
+            waiting.cancel()
             self._leave(child)
             if isinstance(error, asyncio.CancelledError) and not _is_cancelled():
                 raise RunStateError(f"The run that {child.run_id} works for has ended first") from None
@@ -130,11 +140,12 @@ class Delegating:
     async def close(self) -> None:
         """Whoever drives this is done: nothing is waited for any more."""
         self._is_closed = True
-        under_way: tuple[asyncio.Task[Any], ...] = (*self._waited.values(), *self._recalls.values())
-        for task in under_way:
-            task.cancel()
-        if under_way:
-            await asyncio.gather(*under_way, return_exceptions=True)
+        for _ in range(_MOST_CANCELS):
+            if not self._tasks:
+                return
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks, timeout=_CANCELLED_S)
 
     # ── within ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -240,7 +251,19 @@ class Delegating:
 
     def _recall(self, child: Child) -> None:
         if child.scope not in self._recalls:
-            self._recalls[child.scope] = asyncio.ensure_future(self._recalled(child))
+            self._recalls[child.scope] = self._begun(self._recalled(child))
+
+    def _begun(self, work: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        """Look at what it raised, so that nobody is told of it as never looked at."""
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()
 
     async def _recalled(self, child: Child) -> None:
         assert self._elsewhere is not None, "it was handed out"

@@ -117,7 +117,8 @@ class Engine:
             conninfo=self.address.target,
             min_size=1,
             max_size=self._pool,
-            timeout=10,
+            timeout=4,
+            reconnect_timeout=4,  # else it tries less and less often, and comes back long after the database
             kwargs=CONNECTING,
             configure=_be_brief,
         )

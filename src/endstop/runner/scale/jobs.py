@@ -42,6 +42,10 @@ class PatientJobs(JobManager):
         with suppress(ConnectorException):  # others were given it, or it will be found astray
             await super().finish_job(job, status, delete_job)
 
+    async def list_jobs_to_abort_async(self, queue: str | None = None) -> Iterable[int]:  # noqa: ARG002 - its port
+        """None: what is to end is asked for in the store, as everywhere."""
+        return ()
+
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
     ) -> None:

@@ -45,6 +45,8 @@ long for another worker, or for better times."""
 _AGAIN_S = 1.0
 _POLL_S = 1.0
 
+_BEATS_TO_SHOW = 2
+
 _log = logging.getLogger("endstop.worker")
 
 
@@ -201,19 +203,23 @@ class Worker:
     async def _look_after_the_dead(self) -> None:
         """Hand out again the runs of workers that have died, and those that were lost on the way."""
         now_s = asyncio.get_running_loop().time
-        while True:
+        trusted_from_s = 0.0
+        while not self._is_ending:  # and not only until it is cancelled: a driver may swallow that
             wait_s = self._beat_s * (0.5 + random.random())
             latest_s = now_s() + wait_s + self._beat_s
             await asyncio.sleep(wait_s)
+            is_late = True
             with suppress(StoreError):  # there is a next time
                 await self._give_up_astray()
                 await self._places.stir()
-                # If this took long, the database or this process was away, and everybody seems to be silent.
-                if now_s() < latest_s:
+                is_late = now_s() > latest_s
+                if not is_late and now_s() >= trusted_from_s:
                     await self._engine.take_from_dead(silent_s=self._silent_s)
                 found = [await self._engine.hand_out(lost) for lost in await self._engine.lost()]
                 if any(found):
                     await self._engine.count("runs_recovered", sum(found))
+            if is_late:  # the database was away, or this process: whoever lives has some beats to show it
+                trusted_from_s = now_s() + _BEATS_TO_SHOW * self._beat_s
 
     async def _give_up_astray(self) -> None:
         """Give up runs that the queue thinks are here, if it thought so the last time, too."""
