@@ -38,8 +38,12 @@ class ServerProcess:
         return httpx.AsyncClient(base_url=self.address, headers=self.headers, timeout=30, **options)
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        self.process.terminate()
+        try:
+            self.process.wait(8)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         if self.process.stdout is not None:
             self.process.stdout.close()
 

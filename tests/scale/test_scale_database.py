@@ -147,10 +147,12 @@ async def test_clocks_apart_by_minutes_change_nothing(
     apart_s: tuple[float, float], postgres_url: str, tmp_path: Path
 ) -> None:
     async with stage(postgres_url, tmp_path) as on:
+        second = await on.worker(clock_s=apart_s[1], per_user=1)
         first = await on.worker(clock_s=apart_s[0])
+        second.stop()
         ids = await on.start_many(3, Play(steps=6, effect_s=0.2))
         await until(lambda: len(on.began(by=first.id)) >= 6, "effects under way")
-        second = await on.worker(clock_s=apart_s[1], per_user=1)
+        second.wake()
         first.kill()
         await until(lambda: bool(on.began(by=second.id)), "they go on", seconds=RECOVERED_S + 2)
         await on.ended(ids, seconds=20)

@@ -6,13 +6,14 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from scale_cast import Play
+from scale_cast import Play, agent
 from scale_clients import asked, server
 from scale_stage import Stage, at_length, cleared, has_no_job, is_empty, stage, times_taken, until
 
 from endstop.errors import RunStateError
 from endstop.kernel.budget import Grant
 from endstop.kernel.observation import CallStatus, ToolFinished
+from endstop.kernel.outcome import Completed, UnderReview
 from endstop.kernel.review import Approved, Rejected, RunPhase
 
 pytestmark = pytest.mark.timeout(60)
@@ -67,6 +68,18 @@ async def test_a_paused_run_is_no_job_and_goes_on_when_it_has_what_it_waited_for
             assert times_taken(records[run_id]) == 2
         assert set(await on.handed()) <= {rejected, dropped}, "these ended by other hands"
         await cleared(on)
+
+
+async def test_whoever_waits_for_a_run_gets_it_as_from_any_runner(postgres_url: str, tmp_path: Path) -> None:
+    async with stage(postgres_url, tmp_path) as on:
+        await on.worker()
+        play = Play(steps=2, turns=2)
+        done = await on.dispatcher.run(agent(play), play.question, user="ada")
+        assert isinstance(done.outcome, UnderReview)
+        done = await on.dispatcher.resume(done.id, grant=MORE)
+        assert isinstance(done.outcome, Completed)
+        assert done.answer == play.answer
+        assert done.audit()
 
 
 @pytest.mark.guarantee("D10")
