@@ -27,6 +27,7 @@ def steps(page: Page) -> Locator:
     return page.get_by_role("list", name="Steps").get_by_role("listitem")
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 def test_an_example_goes_from_its_card_to_accepted(desk: Desk, guest: Guest) -> None:
     page = desk.page

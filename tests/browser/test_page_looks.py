@@ -55,7 +55,7 @@ def visited(desk: Desk) -> Iterator[str]:
         yield name
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("colours", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 def test_axe_finds_nothing_serious_in_any_view_and_the_window_does_not_scroll(
     furnished: Guest, shared_server: PageServer, open_desk: Callable[..., Desk], colours: str
 ) -> None:

@@ -31,6 +31,7 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("J1", "G4", "G9")
 def test_a_session_is_told_line_by_line_to_its_ending_with_evidence_and_next_steps(
     endstop: Endstop, repository: Path
@@ -67,6 +68,7 @@ def test_a_session_is_told_line_by_line_to_its_ending_with_evidence_and_next_ste
     assert places == sorted(places)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 def test_the_users_files_and_branch_are_as_they_were(endstop: Endstop, repository: Path) -> None:
     before = git(repository, "rev-parse", "HEAD")
@@ -76,6 +78,7 @@ def test_the_users_files_and_branch_are_as_they_were(endstop: Endstop, repositor
     assert not (repository / "hello.py").exists()
 
 
+@pytest.mark.thorough
 def test_json_has_a_line_for_each_fact_and_a_last_one_with_the_session(
     endstop: Endstop, repository: Path
 ) -> None:
@@ -99,6 +102,7 @@ def test_json_has_a_line_for_each_fact_and_a_last_one_with_the_session(
     assert any(f"endstop session accept {ended['run']}" in step for step in session["next_steps"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -167,6 +171,7 @@ def test_all_problems_of_a_policy_are_told_with_their_lines(
     assert "price.auto_proceed_under_usd" in done.err
 
 
+@pytest.mark.thorough
 def test_a_tree_with_changes_is_refused_where_nobody_can_be_asked_unless_it_is_meant(
     endstop: Endstop, repository: Path
 ) -> None:
@@ -182,6 +187,7 @@ def test_a_tree_with_changes_is_refused_where_nobody_can_be_asked_unless_it_is_m
     assert (repository / "notes.txt").read_text() == "Mine.\n"
 
 
+@pytest.mark.thorough
 def test_sessions_that_are_left_over_are_only_told(endstop: Endstop, repository: Path) -> None:
     assert built(endstop, repository).code == 0
     again = built(endstop, repository)
@@ -240,6 +246,7 @@ def test_a_price_that_needs_a_yes_pauses_and_says_how_to_go_on(endstop: Endstop,
     assert f"Clear its empty branch away: `endstop session discard {run}`." in ended.out
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G2")
 def test_a_price_up_to_what_was_said_is_approved_without_asking(endstop: Endstop, repository: Path) -> None:
     done = built(endstop, repository, "--yes-under", "2.00", model="example:accepted")
@@ -258,6 +265,7 @@ def test_a_price_over_what_the_policy_allows_is_rejected_where_nobody_can_be_ask
     assert "Smaller scope (at most $" in done.out
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G4")
 def test_after_the_last_round_it_ends_with_warnings_that_say_what_is_open(
     endstop: Endstop, repository: Path, tmp_path: Path
@@ -296,6 +304,7 @@ def test_a_builder_at_its_limit_waits_for_a_review_that_can_be_decided_later(
     assert "Done: every success criterion is met" in done.out
 
 
+@pytest.mark.thorough
 def test_a_grant_and_a_rejection_go_on_with_a_session_too(
     endstop: Endstop, repository: Path, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def test_on_a_terminal_the_session_is_drawn_with_its_steps_and_bars_and_asks_wha
     assert "turn 1 of builder" not in drawn  # who is at work is drawn, and not kept
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G2")
 def test_the_price_is_asked_until_the_answer_is_clear_and_an_alternative_can_be_chosen(
     home: Path, repository: Path
@@ -74,6 +75,7 @@ def test_the_price_is_asked_until_the_answer_is_clear_and_an_alternative_can_be_
     assert later.plain.rstrip().endswith("--answer 1")
 
 
+@pytest.mark.thorough
 def test_enter_alone_leaves_the_question_open_and_says_how_to_answer_later(
     home: Path, repository: Path
 ) -> None:
@@ -90,6 +92,7 @@ def test_enter_alone_leaves_the_question_open_and_says_how_to_answer_later(
     assert "Done: every success criterion is met" in done.plain
 
 
+@pytest.mark.thorough
 def test_what_is_unusual_about_the_repository_is_asked_about(home: Path, repository: Path) -> None:
     (repository / "notes.txt").write_text("Mine.\n")
     refused = building(home, repository, typed="\n")
@@ -100,6 +103,7 @@ def test_what_is_unusual_about_the_repository_is_asked_about(home: Path, reposit
     assert accepted.code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D4")
 def test_a_review_is_decided_in_the_middle_of_a_session(home: Path, repository: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.yaml"
@@ -119,12 +123,14 @@ def test_a_review_is_decided_in_the_middle_of_a_session(home: Path, repository: 
     assert "Abandoned." in rejected.plain
 
 
+@pytest.mark.thorough
 def test_non_interactive_asks_nothing_on_a_terminal_either(home: Path, repository: Path) -> None:
     done = building(home, repository, "--non-interactive")
     assert done.code == 0
     assert "In which language?" not in done.plain
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [40, 72])
 def test_the_drawing_and_the_ending_fit_the_terminal(home: Path, repository: Path, columns: int) -> None:
     done = building(home, repository, typed="French\n", columns=columns)
@@ -133,6 +139,7 @@ def test_the_drawing_and_the_ending_fit_the_terminal(home: Path, repository: Pat
     assert max(len(line.rstrip()) for line in lines) <= columns
 
 
+@pytest.mark.thorough
 def test_an_example_answers_by_itself_on_a_terminal(home: Path, tmp_path: Path) -> None:
     done = on_terminal(home, "build", "--example", "vague", "--repo", str(tmp_path / "here"), columns=200)
     assert done.code == 4
@@ -140,6 +147,7 @@ def test_an_example_answers_by_itself_on_a_terminal(home: Path, tmp_path: Path) 
     assert f"The sample repository stays: {tmp_path / 'here'}" in done.plain
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D10")
 def test_ctrl_c_while_it_asks_leaves_it_waiting_and_says_how_to_go_on(home: Path, repository: Path) -> None:
     asked = building(home, repository, typed="\x03", columns=200)
@@ -152,6 +160,7 @@ def test_ctrl_c_while_it_asks_leaves_it_waiting_and_says_how_to_go_on(home: Path
     assert (gone.code, "Go on with: endstop resume" in gone.plain) == (6, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D10", "H5")
 def test_ctrl_c_once_finishes_the_turn_and_leaves_the_session_open_to_be_resumed(
     home: Path, repository: Path
@@ -186,6 +195,7 @@ def test_ctrl_c_twice_cuts_the_turn_and_saves(home: Path, repository: Path) -> N
     assert (refused.code, "has not ended: it was left open" in refused.err) == (2, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D10")
 def test_told_to_end_it_saves_and_says_how_to_go_on(home: Path, repository: Path) -> None:
     process = _building(home, repository, "test:hanging", turns=4)
@@ -197,6 +207,7 @@ def test_told_to_end_it_saves_and_says_how_to_go_on(home: Path, repository: Path
     assert INTERRUPTED in out
 
 
+@pytest.mark.thorough
 def test_ctrl_c_in_the_middle_of_all_examples_ends_them_all(home: Path, tmp_path: Path) -> None:
     process = started(home, "build", "--example", "all", "--repo", str(tmp_path / "here"))
     line_with(process, "turn 1 of builder 1")

@@ -41,6 +41,7 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.thorough
 def test_the_list_says_how_each_stands_and_what_became_of_its_work(
     endstop: Endstop, repository: Path, run: str
 ) -> None:
@@ -106,6 +107,7 @@ def test_show_of_a_session_that_waits_says_what_for_and_how_to_go_on(
     assert told.endswith(f'Go on: endstop resume {waiting} --answer "…"\n')
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 def test_diff_shows_all_of_the_work_or_one_round(endstop: Endstop, repository: Path, run: str) -> None:
     whole = endstop("session", "diff", run)
@@ -120,6 +122,7 @@ def test_diff_shows_all_of_the_work_or_one_round(endstop: Endstop, repository: P
     assert "Allowed: 1." in wrong.err
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 def test_accept_merges_the_work_and_leaves_nothing_behind(
     endstop: Endstop, repository: Path, run: str
@@ -147,6 +150,7 @@ def test_accept_is_refused_where_changes_of_the_users_are_in_the_way(
     assert (repository / "hello.py").read_text() == "Mine.\n"
 
 
+@pytest.mark.thorough
 def test_accept_into_another_branch_merges_there(endstop: Endstop, repository: Path, run: str) -> None:
     git(repository, "switch", "-qc", "other")
     refused = endstop("session", "accept", run)
@@ -156,6 +160,7 @@ def test_accept_into_another_branch_merges_there(endstop: Endstop, repository: P
     assert done["commit"] == git(repository, "rev-parse", "other")
 
 
+@pytest.mark.thorough
 def test_a_patch_is_printed_or_written_and_nothing_is_changed(
     endstop: Endstop, repository: Path, run: str, tmp_path: Path
 ) -> None:
@@ -172,6 +177,7 @@ def test_a_patch_is_printed_or_written_and_nothing_is_changed(
     assert endstop("session", "accept", run, "--patch", str(other), "--json").json["file"] == str(other)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -195,6 +201,7 @@ def test_a_patch_that_cannot_be_written_is_refused(
     assert (tmp_path / "mine.txt").read_text() == "Mine."
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 def test_discard_removes_the_work_and_its_last_commit_stays_reachable(
     endstop: Endstop, repository: Path, run: str
@@ -210,6 +217,7 @@ def test_discard_removes_the_work_and_its_last_commit_stays_reachable(
     assert again["ref"] == f"refs/endstop/{run}/discarded"
 
 
+@pytest.mark.thorough
 def test_on_a_terminal_discard_asks_first_unless_it_is_sure(
     home: Path, endstop: Endstop, repository: Path, run: str
 ) -> None:
@@ -224,6 +232,7 @@ def test_on_a_terminal_discard_asks_first_unless_it_is_sure(
     assert (sure.code, "Throw" in sure.plain) == (0, False)
 
 
+@pytest.mark.thorough
 def test_on_a_terminal_a_diff_is_coloured_and_counted(home: Path, run: str) -> None:
     done = on_terminal(home, "session", "diff", run, program=PROGRAM)
     assert '\x1b[32m+print("Salut")' in done.out
@@ -231,6 +240,7 @@ def test_on_a_terminal_a_diff_is_coloured_and_counted(home: Path, run: str) -> N
     assert "in round 1" in on_terminal(home, "session", "diff", run, "1", program=PROGRAM).plain
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [40, 90])
 def test_on_a_terminal_lists_and_sessions_fit(home: Path, run: str, columns: int) -> None:
     for command in (("list",), ("show", run)):
@@ -239,6 +249,7 @@ def test_on_a_terminal_lists_and_sessions_fit(home: Path, run: str, columns: int
         assert max(len(line.rstrip()) for line in done.plain.splitlines()) <= columns
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 def test_restore_brings_back_a_round_as_a_new_commit(endstop: Endstop, repository: Path, run: str) -> None:
     worktree = Path(endstop("session", "show", run, "--json").json["session"]["worktree"])
@@ -252,6 +263,7 @@ def test_restore_brings_back_a_round_as_a_new_commit(endstop: Endstop, repositor
     assert (wrong.code, "has no round 7" in wrong.err) == (2, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", [("accept",), ("discard",), ("restore", "1")])
 def test_work_of_a_session_that_waits_is_left_alone(
     endstop: Endstop, repository: Path, command: tuple[str, ...]
@@ -263,6 +275,7 @@ def test_work_of_a_session_that_waits_is_left_alone(
     assert f"endstop cancel {waiting}" in done.err
 
 
+@pytest.mark.thorough
 def test_a_repository_that_was_moved_away_is_said(endstop: Endstop, repository: Path, run: str) -> None:
     repository.rename(repository.with_name("elsewhere"))
     done = endstop("session", "accept", run)
@@ -276,6 +289,7 @@ def test_a_repository_that_was_moved_away_is_said(endstop: Endstop, repository: 
     assert (shown.code, "cannot be used" in shown.out) == (0, True)
 
 
+@pytest.mark.thorough
 def test_a_branch_that_was_deleted_by_hand_is_said(endstop: Endstop, repository: Path, run: str) -> None:
     git(repository, "worktree", "remove", "--force", _worktree(repository))
     git(repository, "branch", "-qD", f"endstop/{run}")
@@ -285,6 +299,7 @@ def test_a_branch_that_was_deleted_by_hand_is_said(endstop: Endstop, repository:
     assert (accepted.code, f"knows no session {run}" in accepted.err) == (2, True)
 
 
+@pytest.mark.thorough
 def test_the_work_can_be_looked_at_when_the_worktree_is_gone(
     endstop: Endstop, repository: Path, run: str
 ) -> None:
@@ -301,6 +316,7 @@ def test_a_session_that_never_had_a_place_to_work_in_has_no_work(endstop: Endsto
     assert "repository not there" in endstop("session", "list").out
 
 
+@pytest.mark.thorough
 def test_a_reader_of_a_patch_that_goes_away_does_no_harm(home: Path, run: str) -> None:
     process = started(home, "session", "accept", run, "--patch", "-", program=PROGRAM)
     assert process.stdout is not None

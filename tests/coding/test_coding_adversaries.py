@@ -59,6 +59,7 @@ needs_bubblewrap = pytest.mark.skipif(
 # ── agents that never come to an end ──────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G1")
 async def test_a_specifier_that_is_never_complete(tmp_path: Path, store: Store) -> None:
     lacks: tuple[dict[str, Any], ...] = (
@@ -93,6 +94,7 @@ async def test_a_pricer_that_is_always_too_dear_for_a_user_who_always_takes_an_a
     assert len(session.model.asked) == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G4", "B7")
 async def test_a_critic_that_always_finds_something_new(tmp_path: Path, store: Store) -> None:
     numbers = itertools.count(1)
@@ -130,6 +132,7 @@ async def test_a_critic_that_repeats_itself(tmp_path: Path, store: Store) -> Non
     assert concluded.checkpoint == of(run, RoundEnded)[-1].commit
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("B7", "G8", "G9")
 async def test_a_builder_that_makes_no_change_and_a_tester_that_lies_about_it(
     tmp_path: Path, store: Store
@@ -145,6 +148,7 @@ async def test_a_builder_that_makes_no_change_and_a_tester_that_lies_about_it(
     assert len(session.commits(run)) == 3, "a commit per round, also where nothing changed"
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G4", "G7")
 async def test_a_builder_that_makes_the_tests_worse_each_round(tmp_path: Path, store: Store) -> None:
     def worse(request: ModelRequest) -> list[ScriptedReply]:
@@ -230,17 +234,20 @@ async def escaping(ways: Mapping[str, list[ScriptedReply]], home: Path, store: S
     assert git(session.repository, "fsck", "--no-dangling") == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 async def test_a_builder_that_edits_outside_its_worktree(tmp_path: Path, store: Store) -> None:
     await escaping(WRITES, tmp_path, store)
 
 
+@pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.guarantee("G8")
 async def test_a_builder_that_gets_out_by_commands(tmp_path: Path, store: Store) -> None:
     await escaping(COMMANDS, tmp_path, store)
 
 
+@pytest.mark.thorough
 @needs_bubblewrap
 @pytest.mark.guarantee("G7", "G8")
 async def test_a_builder_that_deletes_everything(tmp_path: Path, store: Store) -> None:
@@ -290,6 +297,7 @@ def test_double():
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 async def test_tests_that_leave_daemons_behind(tmp_path: Path, store: Store) -> None:
     session = Session(tmp_path, store, with_roles(builder=builds(CODE, DAEMONS)))
@@ -297,6 +305,7 @@ async def test_tests_that_leave_daemons_behind(tmp_path: Path, store: Store) -> 
     assert require_kept_promises(session, run) == "succeeded"
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8", "G9")
 async def test_tests_that_end_the_process_as_if_all_were_well(tmp_path: Path, store: Store) -> None:
     cheat = f"import os\n{TESTS}\n\ndef test_cheat():\n    os._exit(0)\n"
@@ -380,6 +389,7 @@ async def played_by(name: str, role: str, home: Path, store: Store) -> None:
         assert run.outcome.suggestion
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("A6", "A7", "G6", "G7")
 @pytest.mark.parametrize(("role", "name"), ONE_EACH)
 async def test_an_adversary_in_a_role_ends_like_every_session(

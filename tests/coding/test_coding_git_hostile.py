@@ -63,6 +63,7 @@ async def everything_done(worktree: Worktree) -> str:
 # what an agent may plant
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 @pytest.mark.parametrize("kind", ["a file to elsewhere", "a repository", "a link", "nothing"])
 async def test_a_rewritten_git_file_leads_nowhere(root: Path, tmp_path: Path, trap: str, kind: str) -> None:
@@ -89,6 +90,7 @@ async def test_a_rewritten_git_file_leads_nowhere(root: Path, tmp_path: Path, tr
     assert git(worktree.path, "rev-parse", "--show-toplevel") == str(worktree.path)  # it was put right
 
 
+@pytest.mark.thorough
 async def test_hooks_do_not_run(root: Path, tmp_path: Path, trap: str) -> None:
     hooks = root / ".git" / "hooks"
     write(worktree_hooks := root / ".husky", {"post-checkout": ""})
@@ -129,6 +131,7 @@ async def test_attributes_do_not_hide_a_change(root: Path) -> None:
     assert "+a = 2" in await worktree.diff()
 
 
+@pytest.mark.thorough
 async def test_a_file_with_its_old_size_and_time_is_seen_all_the_same(root: Path) -> None:
     git(root, "config", "core.trustctime", "false")
     worktree = await worktree_in(root)
@@ -231,6 +234,7 @@ async def test_the_right_to_execute_is_kept(root: Path) -> None:
     assert not (worktree.path / "code.py").stat().st_mode & stat.S_IXUSR
 
 
+@pytest.mark.thorough
 async def test_a_huge_file_is_committed_and_its_diff_is_short(root: Path) -> None:
     worktree = await worktree_in(root)
     with (worktree.path / "huge").open("wb") as file:
@@ -274,6 +278,7 @@ async def test_a_file_without_the_right_to_read_is_left_out(root: Path) -> None:
 # repositories inside
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("has_commit", [True, False])
 async def test_a_repository_inside_is_committed_as_its_files(root: Path, has_commit: bool) -> None:
     worktree = await worktree_in(root)
@@ -321,6 +326,7 @@ async def test_repositories_too_deep_inside_each_other_are_named(
     assert "Left out, as git cannot take it: a/b/" in git(root, "log", "-1", "--format=%B", commit)
 
 
+@pytest.mark.thorough
 async def test_submodules_stay_as_they_were_and_nothing_in_them_runs(
     root: Path, tmp_path: Path, trap: str
 ) -> None:

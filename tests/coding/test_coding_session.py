@@ -41,6 +41,7 @@ MIDDLING = {"input_tokens": 2_000_000, "output_tokens": 0}
 # ── interview ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 async def test_the_user_is_interviewed_and_the_brief_reaches_the_specifier(
     tmp_path: Path, store: Store
 ) -> None:
@@ -64,6 +65,7 @@ async def test_the_user_is_interviewed_and_the_brief_reaches_the_specifier(
     assert [note.brief for note in of(run, Interviewed)] == ["It is called double."]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D7")
 async def test_an_interview_that_told_the_user_ends_validly_at_its_hard_limit_with_what_was_said(
     tmp_path: Path, store: Store
@@ -106,6 +108,7 @@ async def test_an_interview_that_never_told_the_user_is_an_error_that_says_so(
     assert "never told the user where it stands" in run.outcome.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("asks_user", "is_on"), [(False, True), (True, False)], ids=["nobody there", "switched off"]
 )
@@ -124,6 +127,7 @@ async def test_nobody_is_interviewed_who_is_not_there_or_does_not_want_it(
 # ── specify ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G1")
 @pytest.mark.parametrize("good", [1, 2, 3])
 async def test_a_specification_may_be_complete_at_any_attempt_each_told_what_the_last_one_lacked(
@@ -170,6 +174,7 @@ def decisions(run: Run) -> list[tuple[PriceChoice, str]]:
     return [(decided.choice, decided.by) for decided in of(run, PriceDecided)]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G2")
 async def test_a_price_under_the_threshold_is_approved_without_asking(tmp_path: Path, store: Store) -> None:
     session, run = await priced(tmp_path, store, prices())
@@ -177,6 +182,7 @@ async def test_a_price_under_the_threshold_is_approved_without_asking(tmp_path: 
     assert decisions(run) == [(PriceChoice.APPROVED, "policy")]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G2")
 async def test_a_price_up_to_what_the_user_said_yes_to_before_is_approved(
     tmp_path: Path, store: Store
@@ -186,6 +192,7 @@ async def test_a_price_up_to_what_the_user_said_yes_to_before_is_approved(
     assert [price.price_usd for price in of(run, PriceGiven)] == [Decimal(3)]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G2")
 async def test_between_the_thresholds_the_user_is_asked_and_may_approve(tmp_path: Path, store: Store) -> None:
     session, asked = await priced(tmp_path, store, prices(**MIDDLING))
@@ -197,6 +204,7 @@ async def test_between_the_thresholds_the_user_is_asked_and_may_approve(tmp_path
     assert session.model.asked.count("pricer 1") == 1
 
 
+@pytest.mark.thorough
 async def test_an_answer_that_is_not_understood_is_asked_for_again(tmp_path: Path, store: Store) -> None:
     session, asked = await priced(tmp_path, store, prices(**MIDDLING))
     again = await session.resume(asked, answer="Hm, what about the weather?")
@@ -270,6 +278,7 @@ async def test_after_two_cycles_the_session_is_abandoned_with_all_that_was_tried
     assert run.outcome.tried[-1] == "Cycle 2: user chose phases."
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G2", "A10")
 @pytest.mark.parametrize(("answer", "kind"), [("no", "abandoned"), ("yes", "succeeded")])
 async def test_an_unknown_price_is_asked_about_and_never_taken_for_nothing(

@@ -61,6 +61,7 @@ SHORTER = (
 # ── plan ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G5")
 async def test_a_planner_that_hangs_is_cut_off_and_the_work_goes_on_without_a_plan(
     tmp_path: Path, store: Store
@@ -123,6 +124,7 @@ async def test_a_critical_issue_is_fixed_in_the_next_round(tmp_path: Path, store
     assert [ended.open_issues for ended in of(run, RoundEnded)] == [("Critical: It breaks on text",), ()]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G4", "G8")
 async def test_issues_that_are_not_critical_do_not_keep_it_from_being_done_and_stand_in_the_commit(
     tmp_path: Path, store: Store
@@ -139,6 +141,7 @@ async def test_issues_that_are_not_critical_do_not_keep_it_from_being_done_and_s
     assert message.endswith(f"Endstop-Round: {run.id}/1")
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G4", "G9")
 async def test_a_criterion_that_is_not_met_takes_another_round(tmp_path: Path, store: Store) -> None:
     session = Session(tmp_path, store, with_roles(tester_1=[judges(met=False)], tester_2=[judges()]))
@@ -148,6 +151,7 @@ async def test_a_criterion_that_is_not_met_takes_another_round(tmp_path: Path, s
     assert "Not met: double(2) is 4" in session.model.heard["builder 2"]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G9")
 async def test_work_that_no_critic_has_looked_at_is_not_done(tmp_path: Path, store: Store) -> None:
     session = Session(tmp_path, store, with_roles(critic_1=["I would rather talk."], critic_2=[finds()]))
@@ -187,6 +191,7 @@ async def test_after_the_third_round_the_state_is_accepted_as_best_effort_with_a
     assert [one.is_met for one in concluded.criteria] == [True, True, False, True]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G9")
 async def test_done_is_shown_with_its_evidence(tmp_path: Path, store: Store) -> None:
     session = Session(tmp_path, store)
@@ -204,6 +209,7 @@ async def test_done_is_shown_with_its_evidence(tmp_path: Path, store: Store) -> 
     assert concluded.checkpoint == of(run, RoundEnded)[0].commit
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G4")
 async def test_each_role_may_have_a_model_of_its_own(tmp_path: Path, store: Store) -> None:
     critic = Cast()
@@ -225,6 +231,7 @@ def passes(run: Any) -> list[tuple[int, bool]]:
     return [(ended.number, ended.is_kept) for ended in of(run, SimplifyingEnded)]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G5")
 async def test_a_simplification_that_saves_lines_is_kept_and_another_pass_follows(
     tmp_path: Path, store: Store
@@ -263,6 +270,7 @@ async def test_a_simplification_that_breaks_the_tests_is_taken_back_with_all_its
     assert "helper.py" not in git(session.repository, "ls-tree", "--name-only", f"endstop/{run.id}")
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G5")
 async def test_a_simplification_that_saves_nothing_is_the_last_and_taken_back(
     tmp_path: Path, store: Store
@@ -274,6 +282,7 @@ async def test_a_simplification_that_saves_nothing_is_the_last_and_taken_back(
     assert session.file(run, "numbers_.py") == LONG.strip()
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G5")
 async def test_a_pass_that_saves_less_than_a_twentieth_is_kept_and_is_the_last(
     tmp_path: Path, store: Store
@@ -347,6 +356,7 @@ async def test_a_test_command_that_is_gone_later_ends_the_session_as_abandoned(
     assert "tests.sh" in run.outcome.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G7")
 async def test_a_branch_that_is_deleted_under_it_ends_the_session_as_abandoned(
     tmp_path: Path, store: Store
@@ -362,6 +372,7 @@ async def test_a_branch_that_is_deleted_under_it_ends_the_session_as_abandoned(
     assert f"The branch endstop/{run.id} is gone" in run.outcome.reason
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G7")
 async def test_what_breaks_in_a_way_that_nobody_has_thought_of_is_abandoned_with_the_work_kept(
     tmp_path: Path, store: Store
@@ -383,6 +394,7 @@ async def test_what_breaks_in_a_way_that_nobody_has_thought_of_is_abandoned_with
 # ── side by side ──────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 async def test_two_sessions_at_once_in_one_repository_do_not_disturb_each_other(
     tmp_path: Path, store: Store

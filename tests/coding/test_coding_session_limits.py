@@ -52,6 +52,7 @@ BUSY = with_roles(builder=lambda request: [write(f"new_{len(request.messages)}.p
 """A builder that writes file after file, and never hands anything in."""
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G6", "G7")
 @pytest.mark.parametrize(
     ("rules", "kind", "key"),
@@ -77,6 +78,7 @@ async def test_each_limit_of_a_session_ends_it_by_its_own_name_with_what_to_do_a
     assert session.file(run, "new_1.py").startswith("word = 1")
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G6", "A11")
 async def test_the_time_of_a_session_ends_it_in_the_middle_of_a_reply(tmp_path: Path, store: Store) -> None:
     session, run = await in_time(
@@ -87,6 +89,7 @@ async def test_the_time_of_a_session_ends_it_in_the_middle_of_a_reply(tmp_path: 
     assert "session.minutes" in of(run, SessionConcluded)[0].next_steps[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G6", "A11")
 async def test_the_time_of_a_session_ends_it_in_the_middle_of_its_tests(tmp_path: Path, store: Store) -> None:
     roles = with_roles(builder=builds(CODE, "import time\n\ndef test_slow():\n    time.sleep(60)\n"))
@@ -212,6 +215,7 @@ async def test_a_builder_at_its_hard_limit_is_reviewed_and_approved_goes_on(
     assert session.model.asked.count("builder 1") == 11
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D4")
 async def test_a_review_that_needs_changes_tells_the_builder(tmp_path: Path, store: Store) -> None:
     session, paused = await under_review(tmp_path, store)
@@ -259,6 +263,7 @@ def reviewed_by_agent(home: Path, store: Store, *decisions: Any, after: int = 10
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D4")
 async def test_a_reviewer_agent_approves_and_the_build_goes_on_without_a_person(
     tmp_path: Path, store: Store
@@ -270,6 +275,7 @@ async def test_a_reviewer_agent_approves_and_the_build_goes_on_without_a_person(
     assert "Maximum coding iterations (8) reached" in session.model.heard["reviewer"]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D4")
 async def test_a_reviewer_agent_asks_for_changes_and_the_builder_hears_it(
     tmp_path: Path, store: Store
@@ -344,6 +350,7 @@ async def test_a_session_that_cannot_pay_its_reviewer_ends_and_waits_for_nobody(
     assert "reviewer" not in session.model.asked
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G6", "D4", "A11")
 async def test_the_time_that_a_reviewer_agent_takes_is_the_sessions(tmp_path: Path, store: Store) -> None:
     session, run = await in_time(
@@ -360,6 +367,7 @@ async def test_the_time_that_a_reviewer_agent_takes_is_the_sessions(tmp_path: Pa
     assert require_kept_promises(session, run) == "session_timeout"
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D4", "D10", "H5")
 @pytest.mark.parametrize("is_told", [False, True], ids=["cut off", "told to end"])
 async def test_a_session_left_while_its_reviewer_works_goes_on_without_a_person(
@@ -389,6 +397,7 @@ async def test_a_session_left_while_its_reviewer_works_goes_on_without_a_person(
     assert [decided.by for decided in of(run, ReviewDecided)] == ["reviewer"]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("H5", "D3")
 async def test_a_session_that_waited_in_its_second_round_repeats_nothing_of_the_first(
     tmp_path: Path, store: Store
@@ -407,6 +416,7 @@ async def test_a_session_that_waited_in_its_second_round_repeats_nothing_of_the_
     assert session.commits(run) == ["Add double (round 1)", "Add double (round 2)"]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("H5", "G5")
 async def test_a_session_left_in_its_second_simplification_goes_on_there(
     tmp_path: Path, store: Store
@@ -444,6 +454,7 @@ async def test_a_pricer_that_says_it_takes_nothing_gets_a_build_of_nothing(
     assert session.model.asked == ["specifier 1", "pricer 1"]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D3")
 async def test_a_session_under_review_has_no_ending_and_goes_on_where_it_stood(
     tmp_path: Path, store: Store

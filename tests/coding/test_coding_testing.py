@@ -277,6 +277,7 @@ async def test_the_tests_really_run_and_are_named_as_people_know_them(tmp_path: 
     assert done.seconds > 0
 
 
+@pytest.mark.thorough
 async def test_green_is_green_and_the_worktree_stays_clean(tmp_path: Path) -> None:
     files = {
         "src/mod.py": "def one(): return 1\n",
@@ -288,6 +289,7 @@ async def test_green_is_green_and_the_worktree_stays_clean(tmp_path: Path) -> No
     assert left == set(files)
 
 
+@pytest.mark.thorough
 async def test_the_code_of_the_worktree_is_tested_and_not_what_is_installed(tmp_path: Path) -> None:
     files = {
         "src/endstop/__init__.py": "MINE = True\n",
@@ -300,6 +302,7 @@ def test_where_there_is_no_src_only_the_folder_is_looked_in(tmp_path: Path) -> N
     assert project_environment(tmp_path)["PYTHONPATH"] == str(tmp_path)
 
 
+@pytest.mark.thorough
 async def test_settings_of_the_project_that_know_no_cache_do_no_harm(tmp_path: Path) -> None:
     settings = (
         "[pytest]\naddopts = -p no:cacheprovider -p no:asyncio --strict-config\nfilterwarnings = error\n"
@@ -308,6 +311,7 @@ async def test_settings_of_the_project_that_know_no_cache_do_no_harm(tmp_path: P
     assert done.are_green, done.output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("files", [{"code.py": ""}, {"test_empty.py": ""}])
 async def test_no_tests_are_not_green(tmp_path: Path, files: dict[str, str]) -> None:
     done = await run(tmp_path, files)
@@ -315,18 +319,21 @@ async def test_no_tests_are_not_green(tmp_path: Path, files: dict[str, str]) -> 
     assert "No tests were collected." in done.output
 
 
+@pytest.mark.thorough
 async def test_no_tests_are_not_green_even_if_the_project_says_so(tmp_path: Path) -> None:
     hook = "def pytest_sessionfinish(session): session.exitstatus = 0\n"
     done = await run(tmp_path, {"conftest.py": hook, "test_empty.py": ""})
     assert (done.are_green, done.exit_code) == (False, 5)
 
 
+@pytest.mark.thorough
 async def test_a_file_that_cannot_be_collected_is_named(tmp_path: Path) -> None:
     done = await run(tmp_path, {"tests/test_x.py": "import nowhere\n"})
     assert not done.are_green
     assert done.failing == ("tests/test_x.py",)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8", "A11")
 async def test_tests_that_hang_are_killed_in_time(tmp_path: Path) -> None:
     files = {"test_it.py": "import time\nprint('begun', flush=True)\ndef test_it(): time.sleep(600)\n"}
@@ -336,6 +343,7 @@ async def test_tests_that_hang_are_killed_in_time(tmp_path: Path) -> None:
     assert done.output.endswith("[The tests did not end within 3 s, and were killed.]")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "test",
     ["import os\ndef test_it(): os._exit(0)\n", "import os\nos._exit(0)\n"],
@@ -349,6 +357,7 @@ async def test_a_process_that_ends_with_0_before_it_is_through_is_not_green(
     assert "before it was through" in done.output
 
 
+@pytest.mark.thorough
 async def test_an_exit_code_that_the_report_does_not_bear_out_is_not_green(tmp_path: Path) -> None:
     hook = "def pytest_sessionfinish(session): session.exitstatus = 0\n"
     done = await run(tmp_path, {"conftest.py": hook, "test_it.py": "def test_it(): assert False\n"})
@@ -391,6 +400,7 @@ async def test_another_command_has_its_exit_code_only(tmp_path: Path) -> None:
     assert (done.exit_code, done.passed, done.failed, done.output) == (5, None, None, "fine")
 
 
+@pytest.mark.thorough
 async def test_pytest_is_known_also_when_another_command_calls_it(tmp_path: Path) -> None:
     command = TestCommand(words=("/bin/sh", "-c", f"cd sub && {PYTEST.text}"))
     done = await run(tmp_path, {"sub/test_x.py": "def test_y(): pass\n", "sub/pytest.ini": ""}, command)
@@ -405,6 +415,7 @@ async def test_of_the_output_the_end_is_kept(tmp_path: Path) -> None:
     assert done.output.endswith("5000\n\ufffdend")
 
 
+@pytest.mark.thorough
 async def test_a_virtual_environment_outside_the_worktree_can_be_used(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     shutil.copytree(Path(sys.prefix) / "bin", repository / ".venv" / "bin", symlinks=True)

@@ -24,7 +24,7 @@ from endstop.kernel.observation import (
     TurnStarted,
 )
 
-KILLS = int(os.environ.get("ENDSTOP_KILLS", "60"))
+KILLS = int(os.environ.get("ENDSTOP_KILLS", "40"))
 """On each database. ``make crash`` has many more."""
 
 LONGEST_S = 60 + KILLS * 0.4

@@ -41,6 +41,7 @@ async def give_up(first: asyncio.Task[Run]) -> None:
         await first
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("A7", "H5")
 @pytest.mark.parametrize("is_alive", [False, True], ids=["dead", "only thought dead"])
 async def test_whoever_goes_on_with_a_run_and_asks_the_same_again_goes_on_with_its_sub_agent(
@@ -206,6 +207,7 @@ async def test_a_process_that_was_thought_dead_cannot_end_the_sub_agents_of_the_
     assert done.audit(), str(done.audit())
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("A7", "H5")
 async def test_a_sub_agent_whose_worker_is_killed_is_gone_on_with_by_another(postgres_url: str) -> None:
     cast = Cast(reads=8, carved=Budget(turns=20, tokens=20_000))
@@ -253,6 +255,7 @@ def top(cast: Cast, model: ScriptedModel, *, timeout_s: float | None = None) -> 
     return Agent(name="top", model=model, tools=(pass_on,))
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("A7", "A11")
 async def test_a_sub_agent_of_a_sub_agent_that_is_cut_short_is_ended_and_settled(postgres_url: str) -> None:
     cast = Cast(holds=True)
@@ -316,6 +319,7 @@ async def test_a_sub_agent_that_its_tool_did_not_wait_for_ends_with_the_run(post
     assert done.audit(), str(done.audit())
 
 
+@pytest.mark.thorough
 async def test_a_sub_agent_that_would_wait_for_a_person_is_ended(postgres_url: str) -> None:
     class Asking(Cast):
         def reader(self, **parts: Any) -> Agent:

@@ -20,7 +20,7 @@ from endstop.ports import ToolContext
 from endstop.testing import ScriptedModel, calls, reply
 from endstop.tools import tool
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = [pytest.mark.timeout(90), pytest.mark.thorough]
 
 
 async def has_begun(here: Machine, run_id: str) -> bool:

@@ -18,6 +18,7 @@ from postgres import PostgresServer
 pytestmark = pytest.mark.timeout(90)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("H5", "H1")
 @pytest.mark.parametrize("way", ["cut", pytest.param("freeze", marks=at_length)])
 async def test_a_worker_cut_off_from_the_database_loses_its_runs_and_works_on_when_it_is_back(
@@ -91,6 +92,7 @@ async def test_a_long_cut_keeps_a_worker_with_a_long_turn_from_nothing(
         assert await worker.drained() == 0
 
 
+@pytest.mark.thorough
 async def test_a_worker_that_was_cleared_away_as_dead_works_on(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on:
         worker = await on.worker()
@@ -120,6 +122,7 @@ async def test_a_short_cut_costs_a_worker_alone_no_run(postgres_url: str, tmp_pa
         assert await worker.drained() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("H5", "H4")
 @pytest.mark.parametrize("down_s", [0.5, pytest.param(SILENT_S * 2, marks=at_length)])
 async def test_a_database_that_was_restarted_finds_all_runs_going_on(
@@ -141,6 +144,7 @@ async def test_a_database_that_was_restarted_finds_all_runs_going_on(
         assert [await worker.drained() for worker in workers] == [0, 0]
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("A9")
 @pytest.mark.parametrize("apart_s", [(300.0, -300.0), pytest.param((-300.0, 300.0), marks=at_length)])
 async def test_clocks_apart_by_minutes_change_nothing(
@@ -164,6 +168,7 @@ async def test_clocks_apart_by_minutes_change_nothing(
             assert "completed" in str(facts[-1].payload.outcome).lower()
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D10")
 @pytest.mark.parametrize("apart_s", [-300.0, pytest.param(300.0, marks=at_length)])
 async def test_a_run_is_cancelled_after_its_turn_whatever_the_clock_of_its_worker_says(

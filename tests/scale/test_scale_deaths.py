@@ -44,6 +44,7 @@ async def test_the_runs_of_a_killed_worker_go_on_elsewhere_and_no_effect_is_repe
         await until(lambda: is_empty(on), "nothing is left in the queue")
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("H5", "H1")
 async def test_a_worker_that_sleeps_past_its_lease_lets_go_when_it_wakes(
     postgres_url: str, tmp_path: Path
@@ -85,6 +86,7 @@ async def test_a_worker_alone_that_slept_goes_on_with_its_own_runs(postgres_url:
         await until(lambda: is_empty(on), "nothing is left in the queue")
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D10")
 async def test_a_worker_told_to_end_finishes_its_turns_and_hands_its_runs_back(
     postgres_url: str, tmp_path: Path
@@ -109,6 +111,7 @@ async def test_a_worker_told_to_end_finishes_its_turns_and_hands_its_runs_back(
         assert await second.drained() == 0
 
 
+@pytest.mark.thorough
 async def test_a_turn_that_takes_too_long_is_cut_off_when_a_worker_ends_and_reported(
     postgres_url: str, tmp_path: Path
 ) -> None:

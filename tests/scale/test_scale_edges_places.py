@@ -257,6 +257,7 @@ async def test_a_database_that_is_gone_is_told_as_such(engine: Engine) -> None:
         await limited.take(run(1), 1)
 
 
+@pytest.mark.thorough
 async def test_a_run_that_is_cancelled_while_it_waits_for_a_place_is_gone_for_good(
     engine: Engine, postgres_url: str, tmp_path: Path
 ) -> None:

@@ -84,6 +84,7 @@ def of_a_newer_version(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(codec, "VERSION", 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("H1")
 @pytest.mark.parametrize("too_old", [unknown, of_a_newer_version])
 async def test_a_run_that_a_worker_is_too_old_for_is_parked_and_a_newer_one_goes_on_with_it(

@@ -70,6 +70,7 @@ async def test_a_paused_run_is_no_job_and_goes_on_when_it_has_what_it_waited_for
         await cleared(on)
 
 
+@pytest.mark.thorough
 async def test_whoever_waits_for_a_run_gets_it_as_from_any_runner(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on:
         await on.worker()
@@ -82,6 +83,7 @@ async def test_whoever_waits_for_a_run_gets_it_as_from_any_runner(postgres_url: 
         assert done.audit()
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D10")
 async def test_a_run_in_a_worker_is_cancelled_over_the_api_now_or_after_its_turn(
     postgres_url: str, tmp_path: Path
@@ -107,6 +109,7 @@ async def test_a_run_in_a_worker_is_cancelled_over_the_api_now_or_after_its_turn
         await until(lambda: is_empty(on), "nothing is left in the queue")
 
 
+@pytest.mark.thorough
 async def test_a_run_that_waits_in_the_queue_is_cancelled_at_once(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on:
         run_id = await on.start(Play())

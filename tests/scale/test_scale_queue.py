@@ -38,6 +38,7 @@ def most_at_once(on: Stage, ids: set[str]) -> int:
     return most
 
 
+@pytest.mark.thorough
 async def test_workers_told_to_take_some_agents_take_only_those(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on:
         doers, others = await on.worker(queues=["doer"]), await on.worker(queues=["other"])
@@ -56,6 +57,7 @@ def test_an_agent_has_the_queue_of_its_kind(name: str, queue: str) -> None:
     assert queue_of(name) == queue
 
 
+@pytest.mark.thorough
 async def test_no_more_runs_of_a_user_or_a_model_are_under_way_than_allowed_and_none_starves(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -99,6 +101,7 @@ async def test_too_many_waiting_runs_of_a_user_are_refused_with_when_to_come_aga
         await on.start(Play(), user="bea")
 
 
+@pytest.mark.thorough
 async def test_the_api_says_429_and_when_to_come_again_and_takes_more_when_there_is_room(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -122,6 +125,7 @@ async def _listed(client: httpx.AsyncClient) -> int:
 # ── lost and found ────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 async def test_a_run_that_was_lost_between_its_record_and_the_queue_is_found(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -136,6 +140,7 @@ async def test_a_run_that_was_lost_between_its_record_and_the_queue_is_found(
         assert (await on.engine.counts())["runs_recovered"] == 1
 
 
+@pytest.mark.thorough
 async def test_a_job_that_no_worker_knows_of_is_given_up_and_handed_out_again(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -159,6 +164,7 @@ async def waits_again(on: Stage) -> bool:
     return (state.waiting, state.under_way) == (1, 0)
 
 
+@pytest.mark.thorough
 async def test_a_job_for_a_run_that_is_gone_is_done_with(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on:
         await on.engine.hand_out(Handed(run_id="run_nowhere", queue="doer"))
@@ -169,6 +175,7 @@ async def test_a_job_for_a_run_that_is_gone_is_done_with(postgres_url: str, tmp_
         assert await worker.drained() == 0
 
 
+@pytest.mark.thorough
 async def test_a_run_whose_agent_nobody_can_make_waits_and_can_be_cancelled(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -231,6 +238,7 @@ async def test_a_database_that_cannot_be_reached_is_named_without_its_password()
     assert "s3cret" not in str(refused.value)
 
 
+@pytest.mark.thorough
 async def test_tables_that_vanish_under_a_worker_do_not_end_it(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on:
         runner = Runner(on.store, clock=SystemClock(), agent_of=maker(tmp_path / "effects.log"))

@@ -31,6 +31,7 @@ async def require_whole(on: Stage, *followers: Follower) -> None:
         assert follower.thinking.count("t0 ") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("I1")
 async def test_clients_of_two_servers_hear_every_word_as_it_is_said(
     postgres_url: str, tmp_path: Path
@@ -147,6 +148,7 @@ async def test_a_worker_cut_off_in_the_middle_of_an_answer_tells_nothing_of_it_l
         assert first.is_alive
 
 
+@pytest.mark.thorough
 async def test_garbage_on_the_channel_disturbs_nobody(postgres_url: str, tmp_path: Path) -> None:
     async with stage(postgres_url, tmp_path) as on, server(postgres_url, tmp_path) as one:
         await on.worker()

@@ -34,6 +34,7 @@ OWNED = [(method, path) for method, path in CLOSED if "{run_id}" in path or "{co
 BODIES: dict[str, dict[str, object]] = {
     "/api/runs/{run_id}/answer": {"answer": "yes"},
     "/api/reviews/{run_id}/{review_id}/decide": {"decision": "rejected"},
+    "/api/coding/{run_id}/restore": {"round": 1},
 }
 JSON = {"content-type": "application/json"}
 

@@ -54,6 +54,7 @@ async def proposed(server: CodingServer, repository: Path, **more: object) -> di
 # ── before it begins ──────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("A13")
 async def test_a_proposal_tells_the_bound_of_every_phase_and_of_the_whole(
     server: CodingServer, repository: Path
@@ -120,6 +121,7 @@ async def test_all_that_is_wrong_with_a_policy_is_told_at_once(
     assert any("Did you mean build?" in problem for problem in error["problems"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("changed", "field", "words"),
     [
@@ -221,6 +223,7 @@ async def test_the_examples_are_listed_with_what_will_be_seen(server: CodingServ
 # ── while it runs, and at its end ─────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("D7", "G1")
 async def test_an_example_asks_is_answered_and_ends_as_it_says(server: CodingServer) -> None:
     run_id = await server.began(example="vague")

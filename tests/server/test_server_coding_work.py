@@ -175,6 +175,7 @@ async def test_work_goes_into_another_branch_only_if_it_is_named(
     assert (await done(server, "accept", into="other"))["branch"] == "other"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("text", "most"), [("ä\n", None), ("plain\n", 10)], ids=["not UTF-8", "too large"])
 async def test_a_patch_that_is_no_text_is_left_to_the_terminal(
     server: CodingServer, repository: Path, monkeypatch: pytest.MonkeyPatch, text: str, most: int | None
@@ -188,6 +189,7 @@ async def test_a_patch_that_is_no_text_is_left_to_the_terminal(
 # ── discarded, restored ───────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 async def test_discarded_work_can_still_be_found(server: CodingServer, repository: Path) -> None:
     worktree = await server.left(repository, ROUNDS)
@@ -200,6 +202,7 @@ async def test_discarded_work_can_still_be_found(server: CodingServer, repositor
     assert "was discarded" in await refused(server, "accept")
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8")
 async def test_a_restored_round_is_what_is_accepted(server: CodingServer, repository: Path) -> None:
     worktree = await server.left(repository, ROUNDS)
@@ -211,6 +214,7 @@ async def test_a_restored_round_is_what_is_accepted(server: CodingServer, reposi
     assert not (repository / "new.py").exists()
 
 
+@pytest.mark.thorough
 async def test_two_who_decide_at_once_do_not_meet_half_way(server: CodingServer, repository: Path) -> None:
     await server.left(repository, ROUNDS)
     answers = await asyncio.gather(server.me.post(f"{SESSION}/accept"), server.me.post(f"{SESSION}/discard"))
@@ -219,6 +223,7 @@ async def test_two_who_decide_at_once_do_not_meet_half_way(server: CodingServer,
     assert await standing(server) == ("accepted" if is_merged else "discarded")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("what", "given"),
     [("accept", {}), ("accept", {"how": "patch"}), ("discard", {}), ("restore", {"round": 1})],

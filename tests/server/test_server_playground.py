@@ -77,6 +77,7 @@ def test_the_limits_of_the_question_hold(me: httpx.Client) -> None:
     assert (meters["turns"]["limit"], meters["seconds"]["limit"]) == (2, 30)
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("A11")
 def test_a_tool_that_hangs_is_stopped_by_the_time_of_the_question(me: httpx.Client) -> None:
     run_id, events = asked(me, "tool_hangs", limits={"timeout_seconds": 10})

@@ -140,6 +140,7 @@ async def test_a_folder_that_is_gone_is_a_clear_error(confined: Confinement, wor
 # ── what ends a command (both kinds) ─────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.thorough
 @pytest.mark.guarantee("G8", "A11")
 @pytest.mark.parametrize(
     "command",
@@ -257,6 +258,7 @@ async def test_in_a_sandbox_one_without_any_mark_counts_as_well(work: Path, nap:
     assert comes_true(lambda: not marked(nap), within_s=1)
 
 
+@pytest.mark.thorough
 async def test_shared_memory_counts_once(work: Path) -> None:
     confined = Confinement(work, memory_mb=250)
     code = "import os, time\nx = b'x' * 80_000_000\nfor _ in range(3): os.fork()\ntime.sleep(0.7)"
