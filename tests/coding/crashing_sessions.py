@@ -16,11 +16,10 @@ import random
 import signal
 import sys
 import time
-import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from cast_words import CODE, TESTS, Replies, Session, finds, simplifies, submit, with_roles, write
 
@@ -35,12 +34,13 @@ from endstop.coding.policy_rules import (
     SessionRules,
     SpecifyRules,
 )
-from endstop.errors import EndstopError, UnknownRunError
+from endstop.errors import UnknownRunError
 from endstop.events.codec import encode
 from endstop.kernel.review import RunPhase
 from endstop.ports import ModelRequest, ToolMessage
 from endstop.store import open_store
 from endstop.testing import calls
+from forking import forked
 
 LONGEST_LIFE_S = 0.8
 MOST_GIT_COMMANDS = 40
@@ -131,32 +131,6 @@ async def record_lines(url: str, run_id: str) -> list[str]:
         return []
     finally:
         await store.close()
-
-
-def forked(body: Callable[[Callable[[], None]], None]) -> tuple[int, int]:
-    """Run ``body`` in a process of its own; its id, and a pipe on which it says that it has begun."""
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        os.close(reading)
-        _child(body, writing)
-    os.close(writing)
-    return process, reading
-
-
-def _child(body: Callable[[Callable[[], None]], None], writing: int) -> NoReturn:
-    code = 1
-    try:
-        body(lambda: os.close(writing))
-        code = 0
-    except EndstopError as error:
-        sys.stderr.write(f"{error.code}: {error}\n")
-        code = 3
-    except Exception:  # noqa: BLE001 - it must not come back into the parent's code
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
 
 
 class Lives:

@@ -44,6 +44,7 @@ def crashed(url: str, folder: Path, seed: int) -> dict[str, Any]:
         [sys.executable, str(script), url, str(folder), str(KILLS), str(seed)],
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},  # for what all tests share
         timeout=LONGEST_S,
         check=False,
     )

@@ -15,13 +15,10 @@ import random
 import signal
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 from endstop.app import SystemClock
-from endstop.errors import EndstopError
 from endstop.events.codec import encode
 from endstop.kernel.agent import AgentConfig
 from endstop.kernel.budget import Budget
@@ -32,6 +29,7 @@ from endstop.store import open_store
 from endstop.testing import ScriptedModel, calls
 from endstop.testing.replies import ScriptedReply
 from endstop.tools import tool
+from forking import forked
 
 RUN = "run_crash"
 LONGEST_LIFE_S = 0.03
@@ -104,32 +102,6 @@ async def record_lines(url: str) -> list[str]:
         return [encode(fact) for fact in await store.record(RUN)]
     finally:
         await store.close()
-
-
-def forked(body: Callable[[Callable[[], None]], None]) -> tuple[int, int]:
-    """Run ``body`` in a process of its own; its id, and a pipe on which it says that it has begun."""
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        os.close(reading)
-        _child(body, writing)
-    os.close(writing)
-    return process, reading
-
-
-def _child(body: Callable[[Callable[[], None]], None], writing: int) -> NoReturn:
-    code = 1
-    try:
-        body(lambda: os.close(writing))
-        code = 0
-    except EndstopError as error:
-        sys.stderr.write(f"{error.code}: {error}\n")
-        code = 3
-    except Exception:  # noqa: BLE001 - it must not come back into the parent's code
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(code)
 
 
 def killed_at_random(url: str, effects: Path, chance: random.Random, *, is_first: bool) -> int:

@@ -45,6 +45,7 @@ def crashed(url: str, folder: Path) -> tuple[dict[str, object], tuple[Fact, ...]
         [sys.executable, str(script), url, str(folder), str(KILLS), "7"],
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},  # for what all tests share
         timeout=LONGEST_S,
         check=False,
     )

@@ -13,7 +13,7 @@ from endstop.tools.function import FunctionTool
 from endstop.tools.processes import CommandResult, run_command
 
 DEFAULT_TIMEOUT_S = 60.0
-_BACKSTOP_S = 5.0
+BACKSTOP_S = 5.0
 """The command is stopped by its own time limit first, so that its output so far is not lost."""
 _SHELL_SIGNS = frozenset(";&|<>()`$\n")
 _MOST_CHARS_OF_A_FAILURE = 2_000
@@ -30,18 +30,13 @@ def shell_tool(
     root = Path(folder)
     if not root.is_dir():
         raise InvalidValueError("folder", str(folder), allowed="a folder that exists")
-    allowed = None if allow is None else _checked(allow)
+    allowed = None if allow is None else beginnings(allow)
 
     async def shell(command: Annotated[str, "What to run, as for sh -c"]) -> str:
         done = await run_command(
-            _as_allowed(command, allowed) if allowed is not None else command, cwd=root, timeout_s=timeout_s
+            as_allowed(command, allowed) if allowed is not None else command, cwd=root, timeout_s=timeout_s
         )
-        if done.timed_out:
-            raise ToolError(
-                f"The command did not end within {timeout_s:g} s and was killed, with all it had started",
-                to_do=f"Its output so far: {shortened(done.output, _MOST_CHARS_OF_A_FAILURE) or '(none)'}",
-            )
-        return _told(done)
+        return told(done, timeout_s=timeout_s)
 
     rule = "" if allow is None else f" Only these commands, without pipes and such: {', '.join(allow)}."
     return FunctionTool(
@@ -49,23 +44,29 @@ def shell_tool(
         description="Run a command in the project folder. It cannot ask back, and nothing of it goes on in "
         f"the background. It may take {timeout_s:g} s.{rule}",
         changes_something=True,
-        timeout_s=timeout_s + _BACKSTOP_S,
+        timeout_s=timeout_s + BACKSTOP_S,
     )
 
 
-def _told(done: CommandResult) -> str:
-    """The result in words. That a command failed is a result, too."""
+def told(done: CommandResult, *, timeout_s: float) -> str:
+    """The result in words. That a command failed is a result, too; that it had to be killed is an error."""
+    if done.timed_out:
+        raise ToolError(
+            f"The command did not end within {timeout_s:g} s and was killed, with all it had started",
+            to_do=f"Its output so far: {shortened(done.output, _MOST_CHARS_OF_A_FAILURE) or '(none)'}",
+        )
     said = f"exit code {done.exit_code}" if done.exit_code >= 0 else f"ended by signal {-done.exit_code}"
     return f"{said}\n{done.output}" if done.output else f"{said}, no output"
 
 
-def _checked(allow: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def beginnings(allow: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """The words that allowed commands begin with."""
     if isinstance(allow, str):
         raise InvalidValueError("allow", allow, allowed='several commands: ("pytest", "git status")')
     return tuple(tuple(shlex.split(one)) for one in allow)
 
 
-def _as_allowed(command: str, allowed: tuple[tuple[str, ...], ...]) -> list[str]:
+def as_allowed(command: str, allowed: tuple[tuple[str, ...], ...]) -> list[str]:
     """The words of the command, if it may run."""
     shown = ", ".join(shlex.join(one) for one in allowed) or "none"
     if _SHELL_SIGNS & set(command):

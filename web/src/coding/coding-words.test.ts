@@ -157,7 +157,7 @@ it.each([
 });
 
 it("takes the last folder of a path as its name", () => {
-  expect([folderName("/work/clock/"), folderName("C:\\work\\clock"), folderName("")]).toEqual([
+  expect([folderName("/shop/clock/"), folderName("C:\\work\\clock"), folderName("")]).toEqual([
     "clock",
     "clock",
     "",

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import { askedOf, missing, NOTHING_WANTED, notNumbers, type Wanted, yesUnderOf } from "./wanted";
 
-const WANTED: Wanted = { ...NOTHING_WANTED, intent: " Add hours ", repository: "/work/clock" };
+const WANTED: Wanted = { ...NOTHING_WANTED, intent: " Add hours ", repository: "/shop/clock" };
 
 it("sends nothing that was left empty", () => {
-  expect(askedOf(WANTED)).toEqual({ intent: "Add hours", repository: "/work/clock" });
+  expect(askedOf(WANTED)).toEqual({ intent: "Add hours", repository: "/shop/clock" });
 });
 
 it("sends limits in the sections of a policy, money as text", () => {

@@ -6,9 +6,6 @@ a moment, the one that waits drives it: workers full of runs that wait for sub-a
 
 from __future__ import annotations
 
-from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import Status
-
 from endstop.errors import EndstopError, StoreError
 from endstop.kernel.review import RunPhase
 from endstop.loop.agent import Agent
@@ -18,7 +15,7 @@ from endstop.runner.opening import new_recorder
 from endstop.runner.recalling import Recalling, link_of
 from endstop.runner.runner import AgentOf, Runner
 from endstop.runner.scale.dispatcher import queue_of
-from endstop.runner.scale.engine import TASK, Engine, Handed
+from endstop.runner.scale.engine import Engine, Handed
 
 PATIENCE_S = 2.0
 """How long a sub-agent may wait in its queue before the one that waits for it drives it."""
@@ -92,7 +89,7 @@ class Children(Recalling):
         if now_s - self._looked_at[run_id] < self.patience_s:
             return
         self._looked_at[run_id] = now_s
-        if not await self._is_free(run_id):
+        if not await self._engine.take_back(run_id):
             return
         await self._engine.forget(run_id)  # or it would be handed out again, as lost
         try:
@@ -105,21 +102,6 @@ class Children(Recalling):
                 run_id=run_id, queue=queue_of(stored.agent), priority=1, user=stored.user, model=stored.model
             )
             await self._engine.hand_out(handed)
-
-    async def _is_free(self, run_id: str) -> bool:
-        """Whether no worker has a run. If it is in a queue, it is taken out."""
-        jobs = self._engine.app.job_manager
-        try:
-            for job in await jobs.list_jobs_async(lock=run_id, task=TASK):
-                if job.status == Status.DOING.value:
-                    return False
-                if job.status == Status.TODO.value:
-                    assert job.id is not None, "it is in the queue"
-                    if not await jobs.cancel_job_by_id_async(job.id, delete_job=True):
-                        return False  # a worker was quicker
-        except ConnectorException as error:
-            raise StoreError(f"The queue of runs could not be read: {error}") from error
-        return True
 
     async def _forget(self, child: Child) -> None:
         """It has ended, whoever ended it: the queue need not know of it any more."""

@@ -223,6 +223,21 @@ class Engine:
         )
         return frozenset(row["run_id"] for row in rows)
 
+    async def take_back(self, run_id: str) -> bool:
+        """Take a run out of its queue. False if a worker has it."""
+        jobs = self.app.job_manager
+        try:
+            for job in await jobs.list_jobs_async(lock=run_id, task=TASK):
+                if job.status == Status.DOING.value:
+                    return False
+                if job.status != Status.TODO.value or job.id is None:
+                    continue
+                if not await jobs.cancel_job_by_id_async(job.id, delete_job=True):
+                    return False  # a worker was quicker
+        except ConnectorException as error:
+            raise self._failed("The queue of runs could not be read", error) from error
+        return True
+
     async def forget(self, run_id: str) -> None:
         """The run has ended: it will not be handed out again."""
         await self._execute("DELETE FROM endstop_handed WHERE run_id = %(run_id)s", run_id=run_id)
