@@ -142,6 +142,11 @@ async def test_a_database_that_was_restarted_finds_all_runs_going_on(
         assert all(worker.is_alive for worker in workers)
         await cleared(on)
         assert [await worker.drained() for worker in workers] == [0, 0]
+        for worker in workers:
+            told = worker.log.read_text().splitlines()
+            assert len(told) <= 1, "one line for an outage, and not one for each who noticed"
+            assert all("the database cannot be used" in line for line in told)
+            assert bool(told) or down_s < SILENT_S
 
 
 @pytest.mark.thorough

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import AsyncIterator
 
@@ -16,6 +18,7 @@ from store_facts import begun, facts, turn
 from endstop.errors import InvalidValueError, RecordTakenError, StoreError
 from endstop.ports import Store
 from endstop.store import open_store, parse_address
+from endstop.store.postgres import PostgresDatabase, PostgresSession
 from endstop.store.sql_store import database_at
 from postgres import PASSWORD, PostgresServer, free_port, running_server
 
@@ -294,4 +297,80 @@ def test_taking_back_on_a_connection_that_is_gone_is_harmless(postgres_url: str)
     session.begin()
     session.close()
     session.rollback()
+    session.close()
+
+
+def connected(url: str, *, silent_s: float = 5.0) -> PostgresSession:
+    return PostgresDatabase(parse_address(url), busy_timeout_s=1.5, silent_s=silent_s).connect()
+
+
+def noticing(session: PostgresSession) -> tuple[int, ...]:
+    """What this end of a connection does to notice that the other is gone."""
+    options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
+    with socket.socket(fileno=session.connection.fileno()) as line:
+        found = tuple(line.getsockopt(socket.IPPROTO_TCP, option) for option in options)
+        line.detach()  # it is the driver's
+    return found
+
+
+def setting(session: PostgresSession, name: str) -> str:
+    return session.rows("SELECT current_setting(?)", (name,))[0][0]
+
+
+@pytest.mark.guarantee("H5")
+def test_both_ends_notice_within_half_a_minute_that_the_other_is_gone(postgres_url: str) -> None:
+    session = connected(postgres_url, silent_s=2.5)
+    assert noticing(session) == (10, 5, 3, 25_000)
+    names = ("idle", "interval", "count")
+    assert [setting(session, f"tcp_keepalives_{name}") for name in names] == ["5", "2", "3"]
+    assert setting(session, "tcp_user_timeout") == "11000"
+    assert setting(session, "idle_in_transaction_session_timeout") == "2500ms"
+    assert setting(session, "lock_timeout") == "1500ms"
+    session.close()
+
+
+def test_what_an_address_says_of_connections_holds(postgres_url: str) -> None:
+    options = "-c%20idle_in_transaction_session_timeout%3D7s%20--lock-timeout%3D8s%20-cdeadlock_timeout%3D9s"
+    session = connected(f"{postgres_url}?keepalives_idle=77&application_name=mine&options={options}")
+    assert noticing(session) == (77, 5, 3, 25_000)
+    assert setting(session, "application_name") == "mine"
+    assert setting(session, "idle_in_transaction_session_timeout") == "7s"
+    assert setting(session, "lock_timeout") == "8s"
+    assert setting(session, "deadlock_timeout") == "9s"
+    assert setting(session, "tcp_keepalives_idle") == "5"
+    session.close()
+
+
+def test_a_change_of_the_tables_may_be_silent_for_longer(postgres_url: str) -> None:
+    database = PostgresDatabase(parse_address(postgres_url), busy_timeout_s=1.0, silent_s=0.1)
+    session = database.connect()
+    database.begin_upgrade(session)
+    time.sleep(0.4)  # as long as it takes to load what changes them
+    session.run("CREATE TABLE changed (x int)")
+    session.commit()
+    assert session.has_table("changed")
+    assert setting(session, "idle_in_transaction_session_timeout") == "100ms", "only there"
+    session.close()
+
+
+def test_an_error_in_the_middle_of_a_transaction_is_told_by_whoever_waits_for_an_answer(
+    postgres_url: str,
+) -> None:
+    session = connected(postgres_url)
+    session.begin()
+    session.run("INSERT INTO endstop_settings (user_name, chosen) VALUES (?, ?)", ("ana", "{}"))
+    session.run("INSERT INTO endstop_settings (user_name, chosen) VALUES (?, ?)", ("ana", "{}"))
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        session.rows("SELECT 1")
+    session.rollback()
+    assert session.rows("SELECT count(*) FROM endstop_settings") == [(0,)]
+    session.close()
+
+
+def test_a_session_that_was_given_up_for_its_silence_is_lost_even_if_it_does_not_know_yet(
+    postgres_url: str,
+) -> None:
+    session = connected(postgres_url)
+    assert session.is_lost_by(psycopg.errors.IdleInTransactionSessionTimeout())
+    assert not session.is_lost_by(psycopg.errors.UniqueViolation())
     session.close()

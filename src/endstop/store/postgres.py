@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
@@ -15,13 +16,36 @@ from endstop.store.session import Session
 if TYPE_CHECKING:
     import psycopg
 
-_CONNECT_TIMEOUT_S = 10
+CONNECTING: dict[str, Any] = {
+    "application_name": "endstop",
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""How to connect. A server that is gone without a word is noticed within half a minute, not within hours."""
+
+_NOTICING = {
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+    "tcp_user_timeout": "11000",
+}
+"""How the server notices the same of us: sooner, because others wait for what a lost one has locked."""
+
+SILENT_S = 5.0
+"""A transaction of ours is never silent for so long: one that is, is given up by the server."""
+_SILENT_IN_UPGRADE_S = 60.0
+"""But while tables are changed, we load what changes them, which takes long on a slow machine."""
+
 _UPGRADE_LOCK = 0x656E6473746F70
 """The key under which processes wait for each other when they change the tables: "endstop" in ASCII."""
 
-_GOOD_BYES = ("57P", "08")
-"""How the codes begin that say that the server ends, or that the connection broke."""
+_GOOD_BYES = ("57P", "08", "25P03")
+"""How the codes begin that say that the server ends, that the connection broke, or that it was silent."""
 
+_OPTION = re.compile(r"(?:-c\s*|--)([\w-]+)\s*=")
 _LINES = f"SELECT line FROM {FACTS} WHERE run_id = ? AND seq > ? ORDER BY seq LIMIT ?"
 
 
@@ -29,12 +53,14 @@ class PostgresSession:
     """One connection to a server.
 
     The statements of a transaction are sent without waiting for each to be answered, in a pipeline: an
-    append costs one round trip instead of four.
+    append costs one round trip instead of four. Whoever waits for an answer ends a part of the pipeline: only
+    then does the server count how long it hears nothing from us.
     """
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self.connection = connection
-        self._pipeline = ExitStack()
+        self._pipeline: psycopg.Pipeline | None = None
+        self._pipelines = ExitStack()
 
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
         self.connection.execute(_percent(sql), values)
@@ -44,28 +70,35 @@ class PostgresSession:
         return rows[0][0]
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self.connection.execute(_percent(sql), values).fetchall()
+        cursor = self.connection.execute(_percent(sql), values)
+        if self._pipeline is not None:
+            self._pipeline.sync()
+        return cursor.fetchall()
 
     def lines(self, run_id: str, *, after: int, most: int) -> list[str]:
         return [line for (line,) in self.rows(_LINES, (run_id, after, most))]
 
     def begin(self) -> None:
-        self._pipeline.enter_context(self.connection.pipeline())
+        self._pipeline = self._pipelines.enter_context(self.connection.pipeline())
         self.connection.execute("BEGIN")
 
     def commit(self) -> None:
         self.connection.execute("COMMIT")
-        self._pipeline.close()
+        self._leave_pipeline()
 
     def rollback(self) -> None:
         import psycopg
 
         try:
             with suppress(psycopg.Error):  # what had failed before, told already
-                self._pipeline.close()
+                self._leave_pipeline()
             self.connection.rollback()
         except psycopg.Error:
             self.connection.close()
+
+    def _leave_pipeline(self) -> None:
+        self._pipeline = None
+        self._pipelines.close()
 
     def is_lost_by(self, error: Exception) -> bool:
         """The server may have said good-bye before the connection knows of it."""
@@ -81,9 +114,11 @@ class PostgresSession:
 class PostgresDatabase:
     """A database on a server."""
 
-    def __init__(self, address: Address, *, busy_timeout_s: float) -> None:
+    def __init__(self, address: Address, *, busy_timeout_s: float, silent_s: float = SILENT_S) -> None:
+        """``silent_s``: a transaction that the server hears nothing of for so long is given up."""
         self.address = address
         self._busy_timeout_s = busy_timeout_s
+        self._silent_s = silent_s
 
     def connect(self) -> PostgresSession:
         try:
@@ -93,16 +128,12 @@ class PostgresDatabase:
                 "The driver for PostgreSQL is not installed",
                 to_do="Install it with: pip install 'endstop[postgres]'",
             ) from None
-        connection = psycopg.connect(
-            self.address.target,
-            autocommit=True,
-            **_unless_given(
-                self.address.target, connect_timeout=_CONNECT_TIMEOUT_S, application_name="endstop"
-            ),
-        )
+        target = self.address.target
+        connection = psycopg.connect(target, autocommit=True, **connecting(target))
         try:
-            patience_ms = str(int(self._busy_timeout_s * 1_000))
-            connection.execute("SELECT set_config('lock_timeout', %s, false)", (patience_ms,))
+            connection.execute(
+                *hold_nobody_up(target, patience_s=self._busy_timeout_s, silent_s=self._silent_s)
+            )
         except BaseException:
             connection.close()
             raise
@@ -117,6 +148,7 @@ class PostgresDatabase:
     def begin_upgrade(self, session: Session) -> None:
         """Without a pipeline, which SQLAlchemy does not expect."""
         session.run("BEGIN")
+        session.run(f"SET LOCAL idle_in_transaction_session_timeout = {_ms(_SILENT_IN_UPGRADE_S)}")
         session.rows("SELECT pg_advisory_xact_lock(?)", (_UPGRADE_LOCK,))
 
     def is_conflict(self, error: Exception) -> bool:
@@ -144,12 +176,46 @@ def _percent(sql: str) -> LiteralString:
     return cast("LiteralString", sql.replace("?", "%s"))
 
 
-def _unless_given(conninfo: str, **defaults: str | int) -> dict[str, Any]:
-    """Defaults for what the URL does not say itself."""
+def connecting(conninfo: str) -> dict[str, Any]:
+    """How to connect, where the URL does not say so itself."""
+    given = _given(conninfo)
+    return {name: value for name, value in CONNECTING.items() if name not in given}
+
+
+def hold_nobody_up(
+    conninfo: str, *, patience_s: float, silent_s: float = SILENT_S
+) -> tuple[LiteralString, list[str]]:
+    """A statement, and its values, after which a session waits for locks no longer than ``patience_s``, and
+    the server gives it up when it falls silent, or is cut off, with locks that others need.
+
+    One statement, because each costs a round trip; and not something to connect with, because poolers such
+    as PgBouncer refuse that. What the URL sets itself (``?options=-c …``) is left as it is.
+    """
+    settings = {
+        "lock_timeout": _ms(patience_s),
+        "idle_in_transaction_session_timeout": _ms(silent_s),
+        **_NOTICING,
+    }
+    options = _OPTION.findall(str(_given(conninfo).get("options", "")))
+    given = {name.replace("-", "_") for name in options}
+    wanted = [(name, value) for name, value in settings.items() if name not in given]
+    calls: list[LiteralString] = ["set_config(%s, %s, false)"] * len(wanted)
+    return f"SELECT {', '.join(calls)}", [word for setting in wanted for word in setting]
+
+
+def _given(conninfo: str) -> dict[str, Any]:
+    """What a URL says. Nothing, if it cannot be read: whoever connects is told so."""
+    import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    given = conninfo_to_dict(conninfo)
-    return {name: value for name, value in defaults.items() if name not in given}
+    try:
+        return dict(conninfo_to_dict(conninfo))
+    except psycopg.ProgrammingError:
+        return {}
+
+
+def _ms(seconds: float) -> str:
+    return str(int(seconds * 1_000))
 
 
 def _to_do(error: Exception) -> str:

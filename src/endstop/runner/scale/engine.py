@@ -22,58 +22,24 @@ from psycopg.rows import dict_row
 
 from endstop.errors import StoreError
 from endstop.runner.scale.jobs import PatientJobs
-from endstop.runner.scale.tables import FUNCTIONS, misfit
+from endstop.runner.scale.tables import FUNCTIONS, OURS, misfit
 from endstop.store.address import Address, parse_address
+from endstop.store.postgres import CONNECTING as CONNECTING  # for whoever connects beside the pool
+from endstop.store.postgres import connecting, hold_nobody_up
 
 TASK = "endstop.run"
 DEFAULT_QUEUE = "runs"
-
-CONNECTING: dict[str, Any] = {
-    "application_name": "endstop",
-    "connect_timeout": 10,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 25_000,
-}
-"""How to connect. A server that is gone without a word is noticed within half a minute, not within hours."""
 
 _SCHEMA_LOCK = 0x656E6473_63616C65
 """The key under which processes wait for each other when they make the tables: "endscale" in ASCII."""
 
 _IS_THERE: LiteralString = "SELECT 1 FROM pg_class WHERE oid = to_regclass('procrastinate_jobs')"
-_TABLES: LiteralString = """
-CREATE TABLE IF NOT EXISTS endstop_handed (
-    run_id text PRIMARY KEY,
-    queue text NOT NULL,
-    priority integer NOT NULL DEFAULT 0,
-    user_name text,
-    model text NOT NULL DEFAULT '',
-    handed_at timestamptz NOT NULL DEFAULT now(),
-    worker bigint,
-    taken_at timestamptz,
-    waits_since timestamptz,
-    kept_until timestamptz
-);
-CREATE INDEX IF NOT EXISTS endstop_handed_by_user ON endstop_handed (user_name);
-CREATE INDEX IF NOT EXISTS endstop_handed_in_place_by_user ON endstop_handed (user_name)
- WHERE worker IS NOT NULL OR kept_until IS NOT NULL;
-CREATE INDEX IF NOT EXISTS endstop_handed_in_place_by_model ON endstop_handed (model)
- WHERE worker IS NOT NULL OR kept_until IS NOT NULL;
-CREATE INDEX IF NOT EXISTS endstop_waits_by_user ON endstop_handed (user_name, priority DESC, handed_at)
- WHERE waits_since IS NOT NULL;
-CREATE INDEX IF NOT EXISTS endstop_waits_by_model ON endstop_handed (model, priority DESC, handed_at)
- WHERE waits_since IS NOT NULL;
-CREATE INDEX IF NOT EXISTS endstop_handed_waits ON endstop_handed (waits_since) WHERE waits_since IS NOT NULL;
-CREATE TABLE IF NOT EXISTS endstop_counts (
-    name text PRIMARY KEY,
-    value bigint NOT NULL DEFAULT 0
-);
-CREATE TABLE IF NOT EXISTS endstop_rates (
-    model text PRIMARY KEY,
-    next_at timestamptz NOT NULL DEFAULT now()
-);
-"""
+
+_PATIENCE_S = 10.0
+"""How long to wait for what somebody else has locked."""
+
+_LOOKED_AT_ONCE = 500
+"""Of so many runs that were handed out, a look finds whether they are to be forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +76,8 @@ class Engine:
                 to_do="Give --database postgresql://user@host/name, or set ENDSTOP_DATABASE_URL",
             )
         self._pool = pool
+        self._looked_at = ""
+        """The last run of which it was looked whether it is to be forgotten."""
         self.app = self._app()
 
     def _app(self) -> App:
@@ -119,8 +87,8 @@ class Engine:
             max_size=self._pool,
             timeout=4,
             reconnect_timeout=4,  # else it tries less and less often, and comes back long after the database
-            kwargs=CONNECTING,
-            configure=_be_brief,
+            kwargs=connecting(self.address.target),
+            configure=self._be_brief,
         )
         app = App(connector=connector)
         app.job_manager = PatientJobs(connector)
@@ -141,7 +109,8 @@ class Engine:
     async def open(self, *, only_looks: bool = False) -> None:
         """Connect, and make the tables if they are not there yet; not for somebody who ``only_looks``."""
         try:
-            knocked = await psycopg.AsyncConnection.connect(self.address.target, **CONNECTING)
+            target = self.address.target
+            knocked = await psycopg.AsyncConnection.connect(target, **connecting(target))
             await knocked.close()  # a pool would try for half a minute before it says that nobody is there
             await self.app.open_async()
             if not only_looks:
@@ -245,28 +214,47 @@ class Engine:
     async def lost(self) -> list[Handed]:
         """Runs that were handed out and are under way by their record, but in no queue and with no worker.
 
-        On the way, those are forgotten that somebody else has ended (cancelled, or rejected, while they
-        waited for a person), or that never began.
+        Every worker asks this every few seconds: it costs as much as runs are under way, however many others
+        wait for people. On the way, some are forgotten that need not be known any more.
         """
+        await self._forget_some()
         rows = await self._rows(
             """
-            WITH gone AS (
-                DELETE FROM endstop_handed h
-                 WHERE h.handed_at < now() - interval '1 minute'
-                   AND NOT EXISTS (SELECT 1 FROM endstop_runs r
-                                    WHERE r.run_id = h.run_id AND r.phase <> 'ENDED')
-                   AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j
-                                    WHERE j.lock = h.run_id AND j.status IN ('todo', 'doing')))
-            SELECT h.run_id, h.queue, h.priority, h.user_name, h.model
-              FROM endstop_handed h JOIN endstop_runs r USING (run_id)
-             WHERE r.phase = 'RUNNING' AND h.waits_since IS NULL
-               AND NOT EXISTS (
-                   SELECT 1 FROM procrastinate_jobs j
-                    WHERE j.lock = h.run_id AND j.status IN ('todo', 'doing'))
-             ORDER BY h.handed_at LIMIT 500
+            SELECT run_id, queue, priority, user_name, model FROM endstop_handed
+             WHERE waits_since IS NULL
+               AND run_id = ANY(ARRAY(
+                   SELECT r.run_id FROM endstop_runs r
+                    WHERE r.phase = 'RUNNING'
+                      AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j
+                                       WHERE j.lock = r.run_id AND j.status IN ('todo', 'doing'))))
+             ORDER BY handed_at LIMIT 500
             """
         )
         return [handed_of(row) for row in rows]
+
+    async def _forget_some(self) -> None:
+        """Forget runs that somebody else has ended (cancelled, or rejected, while they waited for a person),
+        or that never began. A part of them all is looked at, and the next part the next time."""
+        rows = await self._rows(
+            """
+            WITH looked_at AS MATERIALIZED (
+                SELECT run_id FROM endstop_handed
+                 WHERE run_id > %(after)s ORDER BY run_id LIMIT %(most)s)
+               , gone AS (
+                DELETE FROM endstop_handed
+                 WHERE handed_at < now() - interval '1 minute'
+                   AND run_id = ANY(ARRAY(
+                       SELECT l.run_id FROM looked_at l
+                        WHERE NOT EXISTS (SELECT 1 FROM endstop_runs r
+                                           WHERE r.run_id = l.run_id AND r.phase <> 'ENDED')
+                          AND NOT EXISTS (SELECT 1 FROM procrastinate_jobs j
+                                           WHERE j.lock = l.run_id AND j.status IN ('todo', 'doing')))))
+            SELECT max(run_id) AS last FROM looked_at HAVING count(*) = %(most)s
+            """,
+            after=self._looked_at,
+            most=_LOOKED_AT_ONCE,
+        )
+        self._looked_at = rows[0]["last"] if rows else ""
 
     async def take_from_dead(self, *, silent_s: float) -> int:
         """Take their runs from workers that have been silent for so long; how many. They are lost then.
@@ -425,8 +413,14 @@ class Engine:
             found = await connection.execute(_IS_THERE)
             if await found.fetchone() is None:
                 await connection.execute(self.app.schema_manager.get_schema())
-            await connection.execute(_TABLES)
+            await connection.execute(OURS)
         await self.require_tables()
+
+    async def _be_brief(self, connection: psycopg.AsyncConnection) -> None:
+        """Keep nobody waiting: a process that is stopped, or cut off, in the middle of a transaction holds
+        locks which others need to take over from it."""
+        await connection.set_autocommit(True)  # so few statements need one
+        await connection.execute(*hold_nobody_up(self.address.target, patience_s=_PATIENCE_S))
 
     async def _time_in(self, seconds: float) -> datetime:
         """So many seconds from now, by the database's clock."""
@@ -471,14 +465,6 @@ class Engine:
             f"{what}: {self.address.masked(str(why)).strip() or type(why).__name__}",
             to_do=f"See that the database can be reached: {self.address.shown}",
         )
-
-
-async def _be_brief(connection: psycopg.AsyncConnection) -> None:
-    """Keep nobody waiting: a process that is stopped, or cut off, in the middle of a transaction holds locks
-    which others need to take over from it."""
-    await connection.set_autocommit(True)  # so few statements need one
-    await connection.execute("SET idle_in_transaction_session_timeout = 5000")
-    await connection.execute("SET lock_timeout = 10000")
 
 
 def handed_of(row: dict[str, Any]) -> Handed:

@@ -1,4 +1,4 @@
-"""Whether the engine's tables in a database are those that this Procrastinate works with.
+"""Our own tables beside the engine's, and whether the engine's are those that this Procrastinate works with.
 
 Procrastinate writes no version into the database, and changes nothing there by itself. It names its functions
 anew when it changes them. So the functions that are there tell how old the tables are, and from which of its
@@ -23,6 +23,40 @@ FUNCTIONS: LiteralString = (
     " WHERE proname LIKE 'procrastinate%%' AND pg_function_is_visible(oid)"
 )
 """The names of the engine's functions that are there."""
+
+OURS: LiteralString = """
+CREATE TABLE IF NOT EXISTS endstop_handed (
+    run_id text PRIMARY KEY,
+    queue text NOT NULL,
+    priority integer NOT NULL DEFAULT 0,
+    user_name text,
+    model text NOT NULL DEFAULT '',
+    handed_at timestamptz NOT NULL DEFAULT now(),
+    worker bigint,
+    taken_at timestamptz,
+    waits_since timestamptz,
+    kept_until timestamptz
+);
+CREATE INDEX IF NOT EXISTS endstop_handed_by_user ON endstop_handed (user_name);
+CREATE INDEX IF NOT EXISTS endstop_handed_in_place_by_user ON endstop_handed (user_name)
+ WHERE worker IS NOT NULL OR kept_until IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_handed_in_place_by_model ON endstop_handed (model)
+ WHERE worker IS NOT NULL OR kept_until IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_waits_by_user ON endstop_handed (user_name, priority DESC, handed_at)
+ WHERE waits_since IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_waits_by_model ON endstop_handed (model, priority DESC, handed_at)
+ WHERE waits_since IS NOT NULL;
+CREATE INDEX IF NOT EXISTS endstop_handed_waits ON endstop_handed (waits_since) WHERE waits_since IS NOT NULL;
+CREATE TABLE IF NOT EXISTS endstop_counts (
+    name text PRIMARY KEY,
+    value bigint NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS endstop_rates (
+    model text PRIMARY KEY,
+    next_at timestamptz NOT NULL DEFAULT now()
+);
+"""
+"""Makes our own tables, where they are missing."""
 
 _MADE = re.compile(
     r"(?:CREATE (?:OR REPLACE )?FUNCTION|ALTER FUNCTION \S+\s+RENAME TO) (?:public\.)?(procrastinate\w+)",

@@ -19,8 +19,8 @@ from endstop.events.facts import RunTaken, Thought
 from endstop.kernel.ledger import ROOT
 from endstop.kernel.observation import AssistantSaid
 from endstop.loop.journal import Delta
-from endstop.runner.scale.engine import CONNECTING
 from endstop.store.address import Address
+from endstop.store.postgres import connecting
 
 CHANNEL = "endstop_live"
 EVERY_S = 0.03
@@ -67,8 +67,9 @@ class Teller:
     async def _keep_telling(self) -> None:
         while True:
             try:
+                target = self._address.target
                 connection = await psycopg.AsyncConnection.connect(
-                    self._address.target, autocommit=True, **CONNECTING
+                    target, autocommit=True, **connecting(target)
                 )
                 async with connection:
                     await self._tell_over(connection)
