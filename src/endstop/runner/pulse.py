@@ -46,16 +46,16 @@ class Pulse:
                 await task
 
     async def _beat(self, store: Store) -> None:
-        last_beat_s: float | None = None
+        last_beat_s = self._clock.monotonic_s()  # the append that this process took a run on with was one
         heard: set[tuple[str, bool]] = set()
         while True:
+            await asyncio.sleep(LISTEN_S)
             now_s = self._clock.monotonic_s()
             with suppress(StoreError):  # the next append will tell; a missed beat does no harm
-                if last_beat_s is None or now_s - last_beat_s >= BEAT_S:
+                if now_s - last_beat_s >= BEAT_S:
                     await store.beat(self._owner, tuple(self._live), at=self._clock.unix_s())
                     last_beat_s = now_s
                 for asked in await store.cancels_asked(tuple(self._live)):
                     if (asked.run_id, asked.after_turn) not in heard:
                         heard.add((asked.run_id, asked.after_turn))
                         self._cancel(asked)
-            await asyncio.sleep(LISTEN_S)
