@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
+from decimal import Decimal
 
 from peer import ANSWER, QUESTION, Script, serve
 
@@ -11,10 +12,20 @@ from endstop.guard.clock import SystemClock
 from endstop.kernel.agent import AgentConfig
 from endstop.kernel.budget import Budget
 from endstop.loop.agent import Agent
-from endstop.ports import ModelRequest, Piece, Store
+from endstop.ports import (
+    Message,
+    ModelRequest,
+    ModelUsage,
+    Piece,
+    ReplyEnded,
+    Store,
+    TextPiece,
+    ToolRequest,
+    ToolSpec,
+)
 from endstop.runner import Runner
 from endstop.store import open_store
-from endstop.testing import MemoryStore, ScriptedModel, ScriptedReply, WantedCall, says
+from endstop.testing import MemoryStore
 from endstop.tools import tool
 
 BUDGET = Budget(
@@ -22,34 +33,33 @@ BUDGET = Budget(
 )
 """Every kind of limit that binds a turn, and none that is met."""
 
+USAGE = ModelUsage(input_tokens=20, output_tokens=10)
+TOKEN_USD = Decimal("0.000001")
 
-class FollowingModel(ScriptedModel):
-    """Follows the script that all contenders follow."""
+
+class InstantModel:
+    """Follows the script that all contenders follow. Like theirs, it counts nothing: its usage is made up."""
+
+    name = "bench:instant"
 
     def __init__(self) -> None:
-        super().__init__(self._reply)
         self.followed = Script(turns=0)
 
-    def follow(self, script: Script) -> None:
-        self.followed = script
-        self._delay_s = script.delay_s
-        self.requests.clear()
+    def count(
+        self, *, system: str = "", tools: Sequence[ToolSpec] = (), messages: Iterable[Message] = ()
+    ) -> int:
+        return len(system) + 20 * len(tools) + 20 * len(tuple(messages))
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
-        if self.followed.holds and _turn(request) >= self.followed.turns:
-            return self._held(request)
-        return super().stream(request)
+    def cost_usd(self, usage: ModelUsage) -> Decimal:
+        return TOKEN_USD * (usage.input_tokens + usage.output_tokens)
 
-    async def _held(self, request: ModelRequest) -> AsyncIterator[Piece]:
-        await self.followed.hold()
-        async for piece in super().stream(request):
-            yield piece
-
-    def _reply(self, request: ModelRequest) -> ScriptedReply:
-        number = self.followed.next_now(_turn(request))
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Piece]:
+        number = await self.followed.next(_turn(request))
         if number is None:
-            return says(ANSWER)
-        return ScriptedReply(calls=(WantedCall(tool="look", arguments=f'{{"number": {number}}}'),))
+            yield TextPiece(text=ANSWER)
+        else:
+            yield ToolRequest(id=f"call_{number}", tool="look", arguments=f'{{"number": {number}}}')
+        yield ReplyEnded(usage=USAGE)
 
 
 def _turn(request: ModelRequest) -> int:
@@ -60,7 +70,7 @@ class EndstopLoop:
     def __init__(self, address: str) -> None:
         self._address = address
         self._store: Store | None = None
-        self._model = FollowingModel()
+        self._model = InstantModel()
 
         @tool
         async def look(number: int) -> str:
@@ -78,8 +88,7 @@ class EndstopLoop:
         self._runner = Runner(self._store, clock=SystemClock())
 
     async def run(self, script: Script) -> str:
-        if self._model.followed is not script:
-            self._model.follow(script)
+        self._model.followed = script
         agent = self._default_agent if script.repeats else self._agent
         return str((await self._runner.run(agent, QUESTION)).outcome)
 
