@@ -17,7 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,7 +36,7 @@ START_TIMEOUT_S = 30.0
 ROOM_NEEDED = 1_000_000_000
 TEMPLATE = "with_tables"
 
-_OPTIONS = {
+IN_TESTS: Mapping[str, str] = {
     "fsync": "off",  # the machine will not lose power in mid-test, and the server is not what is killed
     "full_page_writes": "off",
     "wal_level": "minimal",
@@ -91,7 +91,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start_server(folder: Path) -> PostgresServer:
+def start_server(folder: Path, given: Mapping[str, str] = IN_TESTS) -> PostgresServer:
     user = unprivileged_user()
     common: dict[str, Any] = {"cwd": folder, "env": {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}}
     if user is not None:
@@ -112,7 +112,7 @@ def start_server(folder: Path) -> PostgresServer:
     )
     port = free_port()
     options = {
-        **_OPTIONS,
+        **given,
         "port": str(port),
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": "",
@@ -159,18 +159,24 @@ def stop_server(server: PostgresServer) -> None:
 
 
 @contextlib.contextmanager
-def running_server() -> Generator[PostgresServer]:
-    """A server with a folder of its own, both gone at the end."""
-    memory = Path("/dev/shm")
-    is_roomy = memory.is_dir() and shutil.disk_usage(memory).free > ROOM_NEEDED and os.access(memory, os.W_OK)
-    place = str(memory) if is_roomy else None
+def running_server(given: Mapping[str, str] = IN_TESTS) -> Generator[PostgresServer]:
+    """A server with a folder of its own, both gone at the end. One that is as careful as it is by default
+    (``fsync``) has it on the disk."""
+    place = _memory() if given.get("fsync") == "off" else None
     with tempfile.TemporaryDirectory(prefix="endstop-pg-", dir=place, ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        server = start_server(folder)
+        server = start_server(folder, given)
         try:
             yield server
         finally:
             stop_server(server)
+
+
+def _memory() -> str | None:
+    """A folder in memory, if there is one with enough room."""
+    memory = Path("/dev/shm")
+    is_roomy = memory.is_dir() and shutil.disk_usage(memory).free > ROOM_NEEDED and os.access(memory, os.W_OK)
+    return str(memory) if is_roomy else None
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from runner_words import agent
+from runner_words import agent, runner
 
-from endstop.events.recorder import Recorder
+from endstop.events.recorder import Recorder, replay
 from endstop.kernel.observation import CallStatus, ToolFinished, TurnStarted, tool_called
 from endstop.kernel.review import RunPhase
 from endstop.loop import Agent
-from endstop.ports import StoredRun, ToolTraits
+from endstop.ports import Store, StoredRun, ToolTraits
 from endstop.runner.opening import lived_on_s, new_recorder, taken_over
 from endstop.testing import ScriptedModel, echo_tool
 
@@ -57,6 +57,15 @@ def test_the_time_the_dead_process_was_seen_alive_counts() -> None:
     assert lived_s == 7.5
     taken_over(recorder, "another", time=900.0, lived_s=lived_s, agent=made)
     assert recorder.usage().seconds == 9.5
+
+
+@pytest.mark.guarantee("A9", "D10")
+async def test_it_counts_for_whoever_cancels_what_the_dead_process_left(store: Store) -> None:
+    recorder = cut_off_in_a_call(with_tool(ToolTraits()))
+    await store.append(recorder.facts, owner="a machine/1/gone")
+    await store.beat("a machine/1/gone", (recorder.run_id,), at=109.5)
+    assert await runner(store).cancel(recorder.run_id, by="ada")
+    assert replay(await store.record(recorder.run_id)).usage().seconds == 9.5
 
 
 @pytest.mark.parametrize(

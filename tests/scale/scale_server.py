@@ -1,6 +1,7 @@
 """A server process for tests that hands out plays: ``python scale_server.py URL FOLDER PORT``.
 
-It is the server of ``endstop serve --hand-out``, with agents of the tests. Says its address and a token.
+It is the server of ``endstop serve --hand-out``, with agents of the tests. Says its address, a token,
+and a link that signs a browser in, once.
 """
 
 from __future__ import annotations
@@ -49,7 +50,11 @@ async def served(url: str, folder: Path, port: int) -> None:
                 asgi.state.context.hub.close()
 
             def tell() -> None:
-                ready = {"address": f"http://127.0.0.1:{taken}", "token": access.program_token()}
+                ready = {
+                    "address": f"http://127.0.0.1:{taken}",
+                    "token": access.program_token(),
+                    "link": access.one_time_link(taken),
+                }
                 sys.stdout.write(json.dumps(ready) + "\n")
                 sys.stdout.flush()
 

@@ -286,6 +286,28 @@ def test_who_saw_that_it_was_paused_and_no_more_is_told_that_it_waits() -> None:
     assert (done.id, done.data["outcome"]) == ("3", "awaiting_user")
 
 
+# ── whether a worker is at it ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_that_no_worker_is_at_it_is_told_once_until_one_takes_it() -> None:
+    world = World([*_begun(), RunTaken(owner="x")])
+    telling = Telling.from_the_start()
+    told(world, telling, len(_begun()), 0)
+    assert telling.see_worker(is_there=True, at=1.0) == []
+    (event,) = telling.see_worker(is_there=False, at=2.0)
+    assert event.to_sse() == b'data: {"type":"worker","is_there":false,"at":2.0}\n\n'
+    assert telling.see_worker(is_there=False, at=3.0) == []
+    (event, *_) = told(world, telling, len(world.items), 0)
+    assert (event.type, event.data["is_there"]) == ("worker", True)
+
+
+def test_a_run_that_waits_for_a_person_needs_no_worker() -> None:
+    world = World([*_begun(), *_asks()])
+    telling = Telling.from_the_start()
+    told(world, telling, 9, 0)
+    assert telling.see_worker(is_there=False, at=2.0) == []
+
+
 # ── where a tree stands ───────────────────────────────────────────────────────────────────────────────────
 
 

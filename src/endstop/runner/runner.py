@@ -154,7 +154,8 @@ class Runner:
         recorder = await self._read_again(run_id)
         agent = self._conducted(recorder)
         journal = self._journal(recorder)
-        taken_over(recorder, self.owner, time=journal.unix_s, agent=agent)
+        lived_s = lived_on_s(stored, recorder.facts)
+        taken_over(recorder, self.owner, time=journal.unix_s, lived_s=lived_s, agent=agent)
         withdraw_review(recorder, by=by, time=journal.unix_s)
         journal.enter(CancelRequested(at_s=journal.now_s, by=by))
         if agent is not None:  # it has work to save before it ends

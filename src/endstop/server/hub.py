@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -216,6 +217,11 @@ class Hub:
                         last_s = time_s()
                         continue
                     await slept(woken, min(left_s, self._look_s(live)))
+                    if self._remote is not None and not woken.is_set():
+                        is_there = await self._remote.has_worker(run_id)
+                        at = time.time() - (0.0 if is_there else time_s() - last_s)
+                        for event in telling.see_worker(is_there=is_there, at=at):
+                            yield event
                 finally:
                     if live is not None:
                         live.unwatch(woken)
@@ -249,7 +255,10 @@ class Hub:
         reply = live.reply_now()
         if reply is not None and (isinstance(live, LiveRun) or reply.after == telling.seq):
             # A worker may have died in the middle of it: then facts of another follow, and it is void.
-            yield from telling.hear(reply)
+            heard = telling.hear(reply)
+            if heard:
+                yield from telling.see_worker(is_there=True, at=time.time())
+            yield from heard
         if live.running is not None:
             yield from telling.see(live.running)
 

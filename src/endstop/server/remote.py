@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, cast
 
@@ -17,10 +18,10 @@ import psycopg
 
 from endstop.events.chunks import RunningPath
 from endstop.events.facts import Fact
-from endstop.runner.scale.engine import CONNECTING
 from endstop.runner.scale.telling import CHANNEL
 from endstop.server.stream import LiveReply
 from endstop.store.address import Address
+from endstop.store.postgres import connecting
 
 _AGAIN_S = 1.0
 
@@ -95,8 +96,10 @@ class RemoteRun:
 class RemoteRuns:
     """Hears what workers tell, for the runs that are followed here."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, has_worker: Callable[[str], Awaitable[bool]]) -> None:
+        """``has_worker``: looks in the database whether anybody works on a run."""
         self._address = address
+        self.has_worker = has_worker
         self._runs: dict[str, RemoteRun] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -117,9 +120,10 @@ class RemoteRuns:
 
     async def _keep_listening(self) -> None:
         while True:
+            target = self._address.target
             with suppress(psycopg.Error, OSError):
                 connection = await psycopg.AsyncConnection.connect(
-                    self._address.target, autocommit=True, **CONNECTING
+                    target, autocommit=True, **connecting(target)
                 )
                 async with connection:
                     await connection.execute(f"LISTEN {CHANNEL}")

@@ -125,7 +125,7 @@ async def decide_review(
         decision=decision_word(counts),
         is_resumed=why_not is None,
         why_not=why_not,
-        run=RunShape.of(stored, now=time.time()),
+        run=RunShape.of(stored, now=time.time(), is_inline=context.app.runner.is_inline),
     )
 
 

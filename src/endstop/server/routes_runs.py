@@ -75,7 +75,8 @@ async def list_runs(
     now = time.time()
     shown = found[:limit]
     more = f"{shown[-1].started_at!r}/{shown[-1].run_id}" if len(found) > limit else None
-    return RunPage(runs=[RunShape.of(run, now=now) for run in shown], next=more)
+    is_inline = context.app.runner.is_inline
+    return RunPage(runs=[RunShape.of(run, now=now, is_inline=is_inline) for run in shown], next=more)
 
 
 def _read_cursor(cursor: str | None) -> tuple[float | None, str | None]:
@@ -92,7 +93,8 @@ async def get_run(run_id: str, caller: CallerHere, context: ContextHere) -> RunD
     """What it was asked, what it used of what it was allowed, its answer and what that rests on."""
     stored = await own_run(context.app.store, caller, run_id)
     facts = await context.app.store.record(run_id)
-    return await asyncio.to_thread(RunDetail.of_record, stored, facts, now=time.time())
+    is_inline = context.app.runner.is_inline
+    return await asyncio.to_thread(RunDetail.of_record, stored, facts, now=time.time(), is_inline=is_inline)
 
 
 @router.get(
@@ -251,4 +253,5 @@ async def answer_run(run_id: str, given: Answer, caller: CallerHere, context: Co
 async def _resumed(context: Context, caller: Caller, run_id: str, **options: object) -> RunShape:
     with await context.access.admit_query(caller):
         await context.hub.resume(run_id, **options)
-    return RunShape.of(await context.app.store.run(run_id), now=time.time())
+    stored = await context.app.store.run(run_id)
+    return RunShape.of(stored, now=time.time(), is_inline=context.app.runner.is_inline)

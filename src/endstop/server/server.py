@@ -149,9 +149,11 @@ def _remote_runs(app: App) -> RemoteRuns | None:
     """What hears of runs that live in workers; None where they are driven here."""
     if app.runner.is_inline:
         return None
+    from endstop.runner.scale.dispatcher import Dispatcher  # with the queue, which few servers need
     from endstop.server.remote import RemoteRuns  # with the driver of PostgreSQL
 
-    return RemoteRuns(parse_address(app.config.database_url))
+    assert isinstance(app.runner, Dispatcher), "it hands out"
+    return RemoteRuns(parse_address(app.config.database_url), has_worker=app.runner.has_worker)
 
 
 def _queue_figures(app: App) -> Callable[[], Awaitable[Sequence[Metric]]]:

@@ -63,15 +63,17 @@ class RunShape(BaseModel):
     exit_code: int | None
 
     @classmethod
-    def of(cls, run: StoredRun, *, now: float) -> RunShape:
-        return cls(**_run_fields(run, now=now))
+    def of(cls, run: StoredRun, *, now: float, is_inline: bool) -> RunShape:
+        """``is_inline``: runs are driven by servers. Where workers do, none is left open: they find it."""
+        return cls(**_run_fields(run, now=now, is_inline=is_inline))
 
 
-def _run_fields(run: StoredRun, *, now: float) -> dict[str, Any]:
+def _run_fields(run: StoredRun, *, now: float, is_inline: bool) -> dict[str, Any]:
+    is_running = run.phase is RunPhase.RUNNING
     return {
         "run_id": run.run_id,
         "phase": run.phase,
-        "is_left_open": run.phase is RunPhase.RUNNING and not is_worked_on(run, now=now),
+        "is_left_open": is_running and is_inline and not is_worked_on(run, now=now),
         "agent": run.agent,
         "model": run.model,
         "question": run.question,
@@ -187,10 +189,10 @@ class RunDetail(RunShape):
     grants: list[GrantShape]
 
     @classmethod
-    def of_record(cls, run: StoredRun, facts: Sequence[Fact], *, now: float) -> RunDetail:
+    def of_record(cls, run: StoredRun, facts: Sequence[Fact], *, now: float, is_inline: bool) -> RunDetail:
         summary = summarise(facts)
         ending = summary.ending
-        fields = _run_fields(run, now=now)
+        fields = _run_fields(run, now=now, is_inline=is_inline)
         fields["question"] = summary.question
         payloads = [fact.payload for fact in facts]
         review = open_review(facts) if ending is None else None

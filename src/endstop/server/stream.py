@@ -5,6 +5,7 @@ and 345 characters of the reply that follows it, ``12+345~20`` also 20 of its th
 safe in the store are told, so an id stays true whatever dies. When the reply comes on record, what is missing
 of it is told; if it never does (its process died, the try was repeated), a ``retract`` takes it back.
 Where a tree stands just now is told, too, without an id: it is never on record, and nobody misses it later.
+So is whether a worker is at it, where runs are handed out.
 
 Pure: facts and pieces go in, events come out. Live text is that of the run itself, not of its sub-agents,
 whose replies come whole.
@@ -46,6 +47,10 @@ RETRACT = "retract"
 
 RUNNING = "running"
 """The type of the event that says which nodes of the tree are running: ``path`` and ``names``."""
+
+WORKER = "worker"
+"""The type of the event that says whether a worker is at it, where runs are handed out: ``is_there`` and,
+since when, ``at``. The run's clock stands still while none is."""
 
 _ID = re.compile(r"(\d{1,12})(?:\.(\d{1,4}))?(?:[+ ](\d{1,12})(?:~(\d{1,12}))?)?", re.ASCII)
 
@@ -150,6 +155,7 @@ class Telling:
         self._asked = ""
         self._pause: RunPaused | None = None
         self._running: RunningPath | None = None
+        self._has_worker = True
         for fact in before:
             if fact.seq <= self.seq:
                 self._follow(fact.payload)
@@ -167,6 +173,8 @@ class Telling:
         told_part, self._told_part = self._told_part, None
         payload = fact.payload
         events: list[StreamEvent] = []
+        if isinstance(payload, RunTaken):
+            events += self.see_worker(is_there=True, at=fact.time)
         if self._has_live_text and _ends_reply(payload):
             events.append(self._retract_live())
         if isinstance(payload, ModelFailed) and told_part is None:
@@ -296,6 +304,14 @@ class Telling:
         self._running = running
         data: dict[str, object] = {"path": list(running.path), "names": list(running.names)}
         return [StreamEvent(id="", type=RUNNING, data=data)]
+
+    def see_worker(self, *, is_there: bool, at: float) -> list[StreamEvent]:
+        """Whether a worker is at it, if that is new. As long as nothing is said, one is. A run that waits for
+        a person needs none."""
+        if is_there == self._has_worker or (self._pause is not None and not is_there):
+            return []
+        self._has_worker = is_there
+        return [StreamEvent(id="", type=WORKER, data={"is_there": is_there, "at": at})]
 
     # ── taking back ───────────────────────────────────────────────────────────────────────────────────────
 

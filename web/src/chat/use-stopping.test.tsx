@@ -40,6 +40,22 @@ it("stops at once with Esc, and only once", async () => {
   expect(result.current.stopping).toBe("now");
 });
 
+it("asks again while the run goes on, for whoever was asked may have died, and no longer", async () => {
+  vi.useFakeTimers();
+  try {
+    const { result, unmount } = stopping(true);
+    act(() => result.current.stop(true));
+    await act(() => vi.advanceTimersByTimeAsync(5_100));
+    expect(fetch).toHaveBeenCalledTimes(2);
+    expect(await fetch.mock.calls[1]?.[0].json()).toEqual({ after_turn: true });
+    unmount();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(fetch).toHaveBeenCalledTimes(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it("leaves Esc to a dialog that is open", async () => {
   stopping(true);
   const dialog = document.createElement("div");

@@ -2,6 +2,9 @@ import { useCallback, useEffect, useState } from "react";
 import { useCancel } from "@/stream/run-actions";
 import type { Stopping } from "./stop-button";
 
+/** Whoever was asked to stop may have died before it heard: it is asked again as long as the run goes on. */
+const ASK_AGAIN_MS = 5_000;
+
 /** Stopping the run under way: by the button, or with Esc from wherever one is. */
 export function useStopping(runId: string | null, isUnderWay: boolean) {
   const cancel = useCancel(runId);
@@ -27,6 +30,13 @@ export function useStopping(runId: string | null, isUnderWay: boolean) {
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [isUnderWay, stopping, stop]);
+
+  useEffect(() => {
+    if (stopping === "no") return;
+    const again = () => mutate({ afterTurn: stopping === "after_turn" });
+    const timer = window.setInterval(again, ASK_AGAIN_MS);
+    return () => window.clearInterval(timer);
+  }, [stopping, mutate]);
 
   return { stopping, stop, problem: isUnderWay ? cancel.error : null };
 }

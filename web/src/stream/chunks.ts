@@ -37,6 +37,7 @@ export type Chunk =
   | { type: "tree"; tree: string; hash: string }
   | ({ type: "trace"; turn: number; steps: string[] } & Scoped)
   | { type: "running"; path: number[]; names: string[] }
+  | { type: "worker"; is_there: boolean; at: number }
   | { type: "paused"; why: string; at: number }
   | { type: "resumed"; why?: string; at: number }
   | { type: "error"; code: string; message: string }

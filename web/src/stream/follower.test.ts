@@ -99,6 +99,24 @@ describe("Follower", () => {
     expect(connections).toHaveLength(2);
   });
 
+  it("knows that no worker is at it until that is told otherwise, or the connection is another", async () => {
+    const { follower } = followed();
+    await passed(20);
+    last().tell("2+4", content("one "));
+    last().tell(null, { type: "worker", is_there: false, at: 1 });
+    await passed(20);
+    expect(follower.read().state.hasWorker).toBe(false);
+    last().tell(null, { type: "worker", is_there: true, at: 2 });
+    await passed(20);
+    expect(follower.read().state.hasWorker).toBe(true);
+    last().tell(null, { type: "worker", is_there: false, at: 1 });
+    await passed(20);
+    last().drop();
+    await passed(300);
+    expect(last().lastId).toBe("2+4");
+    expect(follower.read().state.hasWorker).toBe(true);
+  });
+
   it("tries again while the server is away, more and more slowly, and goes on when it is back", async () => {
     statuses = [0, 0, 503, 0];
     const { follower } = followed();

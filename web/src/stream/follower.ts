@@ -106,7 +106,7 @@ export class Follower {
   async #connect(signal: AbortSignal): Promise<void> {
     const address = `/api/runs/${encodeURIComponent(this.runId)}/stream`;
     const stream = await opened(address, this.#lastId, signal);
-    this.#set({ link: "live", problem: null });
+    this.#set({ state: hopeful(this.#following.state), link: "live", problem: null });
     for await (const events of eventsOf(stream)) {
       if (signal.aborted) return;
       let { state } = this.#following;
@@ -129,6 +129,11 @@ export class Follower {
       for (const listener of this.#listeners) listener();
     });
   }
+}
+
+/** Whether anybody works on a run is not on record: a new connection tells it anew, where nobody does. */
+function hopeful(state: RunState): RunState {
+  return state.hasWorker ? state : told(state, { type: "worker", is_there: true, at: Date.now() / 1_000 });
 }
 
 /** At the next frame; a page in the background has none, and is told all the same. */

@@ -159,6 +159,14 @@ describe("the clock", () => {
     expect(elapsedS(told(paused, { type: "resumed", at: 500 }), 503)).toBe(13);
   });
 
+  it("stands still while no worker is at it, since it was heard last", () => {
+    const silent = after(budget, { type: "worker", is_there: false, at: 103 });
+    expect(elapsedS(silent, 109)).toBe(3);
+    const again = told(silent, { type: "worker", is_there: true, at: 110 });
+    expect(elapsedS(again, 112)).toBe(5);
+    expect(elapsedS(told(again, { type: "worker", is_there: true, at: 112 }), 112)).toBe(5);
+  });
+
   it("runs from the start, and no longer once the run has ended", () => {
     expect(elapsedS(after(budget), 104)).toBe(4);
     const over = after(budget, done("x"));

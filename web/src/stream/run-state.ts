@@ -38,6 +38,8 @@ export type RunState = {
   /** The last known status of each node of the tree, by index. */
   statuses: Statuses;
   running: { path: readonly number[]; names: readonly string[] } | null;
+  /** False while the server knows of nobody who works on it: it waits for a worker, or its worker is silent. */
+  hasWorker: boolean;
   /** When it was started, paused and gone on with, in seconds: its clock runs in between. */
   clock: { ranS: number; sinceS: number | null };
   ending: Ending | null;
@@ -55,6 +57,7 @@ export const NOTHING_YET: RunState = {
   tree: null,
   statuses: {},
   running: null,
+  hasWorker: true,
   clock: { ranS: 0, sinceS: null },
   ending: null,
 };
@@ -113,6 +116,14 @@ export function told(state: RunState, chunk: Chunk): RunState {
         : state;
     case "running":
       return { ...state, running: { path: chunk.path, names: chunk.names } };
+    case "worker":
+      return {
+        ...state,
+        hasWorker: chunk.is_there,
+        clock: chunk.is_there
+          ? { ...state.clock, sinceS: state.clock.sinceS ?? chunk.at }
+          : stopped(state.clock, chunk.at),
+      };
     case "paused":
       return { ...state, clock: stopped(state.clock, chunk.at), running: null };
     case "resumed":

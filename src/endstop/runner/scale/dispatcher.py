@@ -20,10 +20,13 @@ from endstop.runner.opening import new_recorder, outcome_of
 from endstop.runner.run import Run
 from endstop.runner.runner import AgentOf, Runner
 from endstop.runner.scale.engine import DEFAULT_QUEUE, Engine, Handed
-from endstop.runner.scale.worker import SILENT_S
+from endstop.runner.scale.worker import BEAT_S, SILENT_S
 
 MOST_WAITING_PER_USER = 100
 """So many runs of one user may wait; a further one is refused, and says so."""
+
+QUIET_S = 2.25 * BEAT_S
+"""A worker that has missed two beats may be dead: time to say so to whoever watches its runs."""
 
 _LOOK_S = 0.25
 _RETRY_AFTER_S = 10.0
@@ -122,6 +125,10 @@ class Dispatcher(Runner):
             await self._kept_in.ask_cancel(CancelAsked(run_id=run_id, by=by, after_turn=after_turn))
             return False
         return await super().cancel(run_id, by=by, after_turn=after_turn)
+
+    async def has_worker(self, run_id: str) -> bool:
+        """Whether a worker has a run, as far as can be told: it was heard of a moment ago."""
+        return await self._engine.is_held(run_id, silent_s=QUIET_S)
 
     async def wait(self, run_id: str) -> Run:
         """Wait until a run has ended, or waits for a person."""

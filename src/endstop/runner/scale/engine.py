@@ -24,7 +24,6 @@ from endstop.errors import StoreError
 from endstop.runner.scale.jobs import PatientJobs
 from endstop.runner.scale.tables import FUNCTIONS, OURS, misfit
 from endstop.store.address import Address, parse_address
-from endstop.store.postgres import CONNECTING as CONNECTING  # for whoever connects beside the pool
 from endstop.store.postgres import connecting, hold_nobody_up
 
 TASK = "endstop.run"

@@ -63,9 +63,7 @@ export function EndingNotice(props: EndingNoticeProps) {
   ) : (
     askAgain("Ask again with more turns")
   );
-  const kept = hasAnswer
-    ? "The answer above is what it had by then."
-    : "What it said and did until then is kept.";
+  const kept = keptWords(hasAnswer, state);
   switch (ended.outcome) {
     case "completed":
       if (ended.warnings.length === 0) return null;
@@ -133,6 +131,14 @@ export function EndingNotice(props: EndingNoticeProps) {
         </Notice>
       );
   }
+}
+
+function keptWords(hasAnswer: boolean, state: RunState | null): string {
+  if (hasAnswer) return "The answer above is what it had by then.";
+  // Words that nobody wrote down in time are taken back when a process dies, and nothing may be left.
+  return state !== null && state.ending !== null && state.parts.length === 0
+    ? "There was nothing to keep yet."
+    : "What it said and did until then is kept.";
 }
 
 /** Its process has died: nobody works on it, and it can be picked up where it stood. */

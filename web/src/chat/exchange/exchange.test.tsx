@@ -124,6 +124,17 @@ describe("the last exchange", () => {
     expect(onGoOn).toHaveBeenCalledOnce();
   });
 
+  it("that was cancelled before anything was on record does not say that something was kept", async () => {
+    const cancelled = { ...DONE, outcome: "cancelled", answer: "", reason: "Cancelled by ana." };
+    streams = { run_none: [cancelled], run_some: [CALL, cancelled] };
+    const given = { answer: null, ending: null, phase: "RUNNING" } as const;
+    shown(exchangeOf({ ...given, run_id: "run_none" }), true);
+    expect(await screen.findByText(/There was nothing to keep yet/)).toBeTruthy();
+    cleanup();
+    shown(exchangeOf({ ...given, run_id: "run_some" }), true);
+    expect(await screen.findByText(/What it said and did until then is kept/)).toBeTruthy();
+  });
+
   it("has its answer at once, before its stream has told anything", () => {
     streams = {};
     const { container } = shown(exchangeOf({ run_id: "run_slow" }), true);

@@ -107,14 +107,13 @@ function hasToldAll(following: Following | null): boolean {
 
 function progressWords(following: Following | null): string {
   if (following === null || following.link === "connecting") return "Opening";
-  return following.link === "waiting"
-    ? "The connection broke, trying again"
-    : doingNow(following.state.parts);
+  return following.link === "waiting" ? "The connection broke, trying again" : doingNow(following.state);
 }
 
 /** Said aloud by screen readers when it changes: not each word, only how it stands. */
 function statusWords(ended: Ended | null, isRunning: boolean, following: Following | null): string {
   if (ended !== null) return `Ended: ${endingOf(ended.outcome).word}`;
   if (following?.link === "waiting") return "The connection broke, trying again";
-  return isRunning ? "Answering" : "Interrupted";
+  if (!isRunning) return "Interrupted";
+  return following !== null && !following.state.hasWorker ? doingNow(following.state) : "Answering";
 }

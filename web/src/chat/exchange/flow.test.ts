@@ -81,8 +81,24 @@ describe("callStanding", () => {
   });
 });
 
-it("says what is being done", () => {
-  expect([doingNow([]), doingNow([text("a")]), doingNow([tool(null)]), doingNow([tool("executed")])]).toEqual(
-    ["Working", "Answering", "Using search", "Working"],
-  );
+describe("doingNow", () => {
+  it.each<[Part[], string]>([
+    [[], "Working"],
+    [[text("a")], "Answering"],
+    [[tool(null)], "Using search"],
+    [[tool("executed")], "Working"],
+  ])("says what is being done", (parts, words) => {
+    expect(doingNow({ parts, hasWorker: true })).toBe(words);
+  });
+
+  it("says that it waits for a worker, before the first and between two steps", () => {
+    expect(doingNow({ parts: [], hasWorker: false })).toBe("Waiting for a worker");
+    expect(doingNow({ parts: [tool("executed")], hasWorker: false })).toBe("Waiting for a worker");
+  });
+
+  it("says that another worker is waited for when one falls silent in the middle of something", () => {
+    for (const last of [text("half an"), tool(null)]) {
+      expect(doingNow({ parts: [last], hasWorker: false })).toContain("waiting for another");
+    }
+  });
 });

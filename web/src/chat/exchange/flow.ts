@@ -1,5 +1,5 @@
 /** What a run said and did, arranged to be read: calls in a row together, sub-agents apart. Pure. */
-import { type Part, ROOT, type ToolUse } from "@/stream/run-state";
+import { type Part, ROOT, type RunState, type ToolUse } from "@/stream/run-state";
 
 export type Item = Exclude<Part, ToolUse> | { kind: "tools"; uses: readonly ToolUse[] };
 /** What came from one agent without another in between. */
@@ -88,10 +88,18 @@ export function callStanding(use: ToolUse, isRunning: boolean): { standing: Call
 }
 
 /** What the run does just now, in a word or two. */
-export function doingNow(parts: readonly Part[]): string {
+export function doingNow({ parts, hasWorker }: Pick<RunState, "parts" | "hasWorker">): string {
   const last = parts.at(-1);
+  if (!hasWorker) return isInMid(last) ? "Its worker is silent, waiting for another" : "Waiting for a worker";
   if (last?.kind === "thinking") return "Thinking";
   if (last?.kind === "text") return "Answering";
   if (last?.kind === "tool" && last.result === null) return `Using ${last.tool}`;
   return "Working";
+}
+
+/** Somebody was at it: words that were not at their end by what we know, or a call without a result. */
+function isInMid(last: Part | undefined): boolean {
+  return (
+    last?.kind === "text" || last?.kind === "thinking" || (last?.kind === "tool" && last.result === null)
+  );
 }

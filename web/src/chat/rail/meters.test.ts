@@ -20,6 +20,7 @@ const DETAIL: Figures = {
   tokens: 4_000,
   cost_usd: "0.25",
   unknown_cost_calls: 0,
+  changed_at: new Date(1_040_000).toISOString(),
   meters: {
     turns: { used: 10, limit: 10, warn_percent: 70, reserve: 1 },
     tokens: { used: 4_000, limit: 20_000, warn_percent: 80, reserve: 1_000 },
@@ -51,6 +52,11 @@ describe("while it runs", () => {
       reservePercent: 10,
     });
     expect(meter("tokens", RUNNING, undefined, 1_000).reservePercent).toBe(5);
+  });
+
+  it("does not count the time in which nobody worked on it, once the record tells", () => {
+    // Begun at 1,000 by its stream; at 1,040 its own clock stood at 12.5 s.
+    expect(meter("seconds", RUNNING, { ...DETAIL, phase: "RUNNING" }, 1_042.5).percent).toBe(15);
   });
 
   it("ticks with the clock, and stands still once it has paused", () => {

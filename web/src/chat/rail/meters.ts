@@ -31,7 +31,7 @@ export type MeterView = {
 /** The part of a run's detail that meters are made of. */
 export type Figures = Pick<
   Schemas["RunDetail"],
-  "phase" | "turns" | "tokens" | "cost_usd" | "unknown_cost_calls"
+  "phase" | "turns" | "tokens" | "cost_usd" | "unknown_cost_calls" | "changed_at"
 > & {
   meters: Readonly<Record<string, Figure>>;
 };
@@ -67,9 +67,16 @@ export function metersOf(
   return SHOWN.map((key) => {
     const measured = isSettled
       ? settled(key, detail, elapsedS(state, nowS))
-      : live(key, state, detail, Math.max(elapsedS(state, nowS), atLeastS));
+      : live(key, state, detail, ranAtMostS(detail, nowS, Math.max(elapsedS(state, nowS), atLeastS)));
     return viewOf(key, measured, unknownCalls);
   });
+}
+
+/** The stream does not tell for how long nobody worked on a run; its record does, up to its last fact. */
+function ranAtMostS(detail: Figures | undefined, nowS: number, elapsed: number): number {
+  const counted = detail?.meters.seconds;
+  if (detail === undefined || counted === undefined) return elapsed;
+  return Math.min(elapsed, Number(counted.used) + Math.max(0, nowS - Date.parse(detail.changed_at) / 1_000));
 }
 
 function settled(key: Shown, detail: Figures, elapsed: number): Measured {
