@@ -105,7 +105,10 @@ def on_terminal(
     env: Mapping[str, str] | None = None,
     program: Sequence[str] = COMMAND,
 ) -> Done:
-    """The command on a terminal of its own; ``typed`` is answered line by line, each to a new question."""
+    """The command on a terminal of its own; ``typed`` is answered line by line, each to a new question.
+
+    Control keys (Ctrl-C, Ctrl-D) are pressed as people press them, without Enter.
+    """
     process, terminal = pty.fork()
     if process == 0:  # pragma: no cover - another program takes over here
         os.execve(program[0], [*program, *arguments], environment(home, **(env or {})))
@@ -124,7 +127,8 @@ def on_terminal(
         out += piece
         if answers and out[asked:].rstrip(b" ").endswith(b":") and _is_quiet(terminal):
             asked = len(out)
-            os.write(terminal, answers.pop(0).encode() + b"\n")
+            answer = answers.pop(0)
+            os.write(terminal, (answer if answer and not answer.isprintable() else f"{answer}\n").encode())
     os.close(terminal)
     _, status = os.waitpid(process, 0)
     return Done(code=os.waitstatus_to_exitcode(status), out=out.decode())

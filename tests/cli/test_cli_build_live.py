@@ -160,6 +160,14 @@ def test_ctrl_c_while_it_asks_leaves_it_waiting_and_says_how_to_go_on(home: Path
     assert (gone.code, "Go on with: endstop resume" in gone.plain) == (6, True)
 
 
+@pytest.mark.guarantee("D10")
+def test_ctrl_c_twice_at_once_while_it_asks_still_says_how_to_go_on(home: Path, repository: Path) -> None:
+    asked = building(home, repository, typed="\x03\x03", columns=200)
+    assert asked.code == 130, asked.plain
+    assert "waits for an answer; everything is saved." in asked.plain
+    assert "Go on with: endstop resume" in asked.plain
+
+
 @pytest.mark.thorough
 @pytest.mark.guarantee("D10", "H5")
 def test_ctrl_c_once_finishes_the_turn_and_leaves_the_session_open_to_be_resumed(

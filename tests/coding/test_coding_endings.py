@@ -146,6 +146,29 @@ def test_an_earlier_round_that_stood_better_can_be_restored() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rounds", "left"),
+    [
+        ((), ["What it had begun is in commit abc."]),
+        ((ended(1, "a"),), []),
+        (
+            (ended(1, "a"), ended(2, "a", "b")),
+            [
+                "Round 1 stood better (1 open issue, 0 failing tests) than the last (2 open issues, "
+                "0 failing tests)."
+            ],
+        ),
+    ],
+)
+def test_the_steps_without_those_for_the_work_are_told_apart_for_where_that_has_buttons(
+    rounds: tuple[RoundEnded, ...], left: list[str]
+) -> None:
+    reason = StopReason(rule=StopRule.TIME, message="Time is over")
+    end = endings.concluded_by(reason, "run1", rounds, "abc")
+    first = "For more time raise session.minutes, with `endstop policy edit`."
+    assert list(endings.other_steps(end, "run1", rounds)) == [first, *left]
+
+
+@pytest.mark.parametrize(
     ("rounds", "best"),
     [
         ([ended(1)], 1),

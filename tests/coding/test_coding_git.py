@@ -13,7 +13,7 @@ from git_words import SESSION, committed, everything, git, made_repository, work
 from endstop.coding import git as git_module
 from endstop.coding.git import Git
 from endstop.coding.keeping import discard
-from endstop.coding.repository import concerns, names, open_repository, rounds_of, standing_of
+from endstop.coding.repository import concerns, left_over, names, open_repository, rounds_of, standing_of
 from endstop.errors import InvalidValueError, RepositoryError
 
 pytestmark = pytest.mark.usefixtures("git_home")
@@ -158,11 +158,15 @@ async def test_open_sessions_are_told_until_they_are_discarded(tmp_path: Path) -
     await worktree_in(root, "second")
     git(root, "branch", "endstop/somebody-elses")
     git(root, "branch", "endstop/not@ours")
-    (said,) = await concerns(first.repository)
+    said = await left_over(first.repository)
+    assert said is not None
     assert said.startswith("2 earlier sessions are still open here (first, second)")
     await discard(first.repository, "first")
-    (said,) = await concerns(first.repository)
+    said = await left_over(first.repository)
+    assert said is not None
     assert said.startswith("1 earlier session is still open here (second)")
+    await discard(first.repository, "second")
+    assert await left_over(first.repository) is None
 
 
 def test_many_names_are_few_and_a_number() -> None:

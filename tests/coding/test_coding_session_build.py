@@ -12,6 +12,7 @@ from cast_words import (
     CODE,
     TESTS,
     Cast,
+    Replies,
     Session,
     builds,
     finds,
@@ -30,6 +31,7 @@ from cast_words import (
 
 from endstop.coding.policy import Policy
 from endstop.coding.policy_rules import InterviewRules, PlanRules, ReflexionRules, TestsRules
+from endstop.coding.worktree import Worktree
 from endstop.errors import InvalidValueError
 from endstop.events.coding import (
     CriteriaJudged,
@@ -295,6 +297,55 @@ async def test_a_pass_that_saves_less_than_a_twentieth_is_kept_and_is_the_last(
     run = await session.run()
     assert require_kept_promises(session, run) == "succeeded"
     assert passes(run) == [(1, True)]
+
+
+@pytest.mark.guarantee("G5", "H5")
+@pytest.mark.parametrize("is_restored", [False, True], ids=["before it", "after it"])
+@pytest.mark.parametrize(
+    ("simplifier", "lines", "why"),
+    [
+        (simplifies(("numbers_.py", f"{LONG}# simple\n")), +1, "It saved no line"),
+        (
+            [
+                calls("run_command", command="echo KEY=1 > .env"),
+                *simplifies(("numbers_.py", SHORTER)),
+            ],
+            1 + SHORTER.count("\n") - LONG.count("\n"),
+            "It changed what the policy forbids",
+        ),
+    ],
+    ids=["saves nothing", "forbidden"],
+)
+async def test_a_process_that_dies_when_a_pass_is_taken_back_leaves_the_same_record(
+    tmp_path: Path,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
+    simplifier: Replies,
+    lines: int,
+    why: str,
+    *,
+    is_restored: bool,
+) -> None:
+    session = simplifying(tmp_path, store, simplifier=simplifier)
+    restore = Worktree.restore
+
+    async def dies(self: Worktree, commit: str) -> None:
+        if is_restored:
+            await restore(self, commit)
+        raise asyncio.CancelledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Worktree, "restore", dies)
+        with pytest.raises(asyncio.CancelledError):
+            await session.run()
+    (left,) = await store.runs()
+    run = await session.runner.resume(left.run_id)
+    assert require_kept_promises(session, run) == "succeeded"
+    (ended,) = of(run, SimplifyingEnded)
+    assert (ended.lines_after - ended.lines_before, ended.is_kept) == (lines, False)
+    assert ended.why.startswith(why)
+    assert session.file(run, "numbers_.py") == LONG.strip()
+    assert ".env" not in git(session.repository, "ls-tree", "--name-only", f"endstop/{run.id}").splitlines()
 
 
 @pytest.mark.guarantee("G5")

@@ -16,7 +16,16 @@ from recorded_runs import a_fact, recorded
 
 from endstop.errors import FactOrderError
 from endstop.events import coding
-from endstop.events.coding_standing import Asked, AskedFor, Phase, RoundView, SessionView, Step, StepStanding
+from endstop.events.coding_standing import (
+    Asked,
+    AskedFor,
+    Phase,
+    PriceRules,
+    RoundView,
+    SessionView,
+    Step,
+    StepStanding,
+)
 from endstop.events.coding_view import rounds_table, session_view, similarity
 from endstop.events.facts import Fact, Payload, RunStarted, UserAwaited
 from endstop.kernel.agent import AgentConfig
@@ -248,6 +257,61 @@ def test_what_the_user_is_asked_says_what_the_answer_decides(
 ) -> None:
     view = viewed(*payloads, UserAwaited(turn=0, question="Well?"))
     assert view.asked == Asked(question="Well?", kind=kind)
+
+
+@pytest.mark.guarantee("G2")
+def test_who_is_asked_about_a_price_again_is_told_which_answer_was_not_understood() -> None:
+    asked = UserAwaited(turn=0, question="Well?")
+    maybe, long = (UserSaid(at_s=1.0, text=text) for text in ("maybe", "perhaps " * 100))
+    again = viewed(*PRICING, asked, maybe, asked)
+    assert again.asked == Asked(question="Well?", kind=AskedFor.PRICE, not_understood="'maybe'")
+    once_more = viewed(*PRICING, asked, maybe, asked, long, asked).asked
+    assert once_more is not None
+    assert once_more.not_understood is not None
+    assert once_more.not_understood.startswith("'perhaps perhaps")
+    assert len(once_more.not_understood) <= 80
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ((OPENED,), ()),
+        ((OPENED,), (INTERVIEWED, SPECIFIED, PRICED)),
+        (PRICING, (OTHERWISE, SPECIFIED, replace(PRICED, cycle=2))),
+        (BUILDING, ()),
+    ],
+    ids=["in the interview", "in the interview, then a price", "another price", "by an agent"],
+)
+def test_what_was_answered_to_something_else_is_not_told(
+    before: tuple[Payload, ...], after: tuple[Payload, ...]
+) -> None:
+    asked, said = UserAwaited(turn=0, question="Well?"), UserSaid(at_s=1.0, text="2")
+    view = viewed(*before, asked, said, *after, asked)
+    assert view.asked is not None
+    assert view.asked.not_understood is None
+
+
+@pytest.mark.guarantee("G2")
+def test_what_the_policy_says_to_prices_is_known() -> None:
+    policy = '{"price":{"auto_proceed_under_usd":"1","reject_over_usd":"5.50"}}'
+    assert viewed(replace(OPENED, policy=policy)).price_rules == PriceRules(
+        auto_proceed_under_usd=Decimal("1"), reject_over_usd=Decimal("5.50")
+    )
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "3",
+        "{}",
+        '{"auto_proceed_under_usd":"1"}',
+        '{"auto_proceed_under_usd":"1","reject_over_usd":5}',
+        '{"auto_proceed_under_usd":"some","reject_over_usd":"5"}',
+        '{"auto_proceed_under_usd":"1","reject_over_usd":"Infinity"}',
+    ],
+)
+def test_without_a_policy_that_can_be_read_nobody_knows_what_it_says_to_prices(section: str) -> None:
+    assert viewed(replace(OPENED, policy=f'{{"price":{section}}}')).price_rules is None
 
 
 @pytest.mark.guarantee("D7")

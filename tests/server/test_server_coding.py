@@ -256,6 +256,32 @@ async def test_a_price_is_decided_by_an_answer(server: CodingServer) -> None:
     assert (ended["outcome"], ended["rounds"], ended["open_price"]) == ("abandoned", [], None)
 
 
+async def _answered(server: CodingServer, run_id: str, answer: str) -> dict[str, Any]:
+    said = await server.me.post(f"/api/runs/{run_id}/answer", json={"answer": answer})
+    assert said.status_code == 202, said.text
+    return await server.until_it_waits(run_id)
+
+
+@pytest.mark.guarantee("G2")
+async def test_what_the_policy_says_to_a_price_and_which_answer_was_not_understood_are_told(
+    server: CodingServer,
+) -> None:
+    run_id = await server.began(example="dear")
+    asked = await server.until_it_waits(run_id)
+    while asked["open_price"] is None:
+        asked = await _answered(server, run_id, "Whatever you think.")
+    assert asked["price_rules"] == {"auto_proceed_under_usd": "1", "reject_over_usd": "5"}
+    assert asked["asked"]["not_understood"] is None
+    again = await _answered(server, run_id, "maybe")
+    assert again["asked"] == {
+        "question": f"That was not understood: 'maybe'\n\n{asked['asked']['question']}",
+        "kind": "price",
+        "not_understood": "'maybe'",
+    }
+    ended = await _answered(server, run_id, "no")
+    assert ended["other_steps"] == ended["conclusion"]["next_steps"] != []
+
+
 @pytest.mark.thorough
 @pytest.mark.guarantee("G4", "G8", "G9")
 @pytest.mark.timeout(120)
@@ -265,6 +291,8 @@ async def test_an_example_is_built_round_by_round_and_accepted(server: CodingSer
     folder = server.home.resolve() / "examples" / run_id
     assert (ended["outcome"], ended["conclusion"]["kind"]) == ("completed", "succeeded")
     assert ended["repository"] == str(folder)
+    assert any(f"session accept {run_id}" in step for step in ended["conclusion"]["next_steps"])
+    assert ended["other_steps"] == []  # for the rest there are requests
     assert all(one["is_met"] for one in ended["conclusion"]["criteria"])
     first, second = ended["rounds"]
     assert first["issues"][0]["gravity"] == "critical"

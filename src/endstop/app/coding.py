@@ -13,7 +13,7 @@ from endstop.coding import CODING
 from endstop.coding.examples import EXAMPLE, example_model
 from endstop.coding.policy import Policy
 from endstop.coding.policy_file import policy_for
-from endstop.coding.repository import Repository, concerns, open_repository
+from endstop.coding.repository import Repository, concerns, left_over, open_repository
 from endstop.coding.session import CodingSession, SessionTerms, session_terms
 from endstop.errors import InvalidValueError
 from endstop.events.facts import RunStarted
@@ -32,9 +32,16 @@ class Proposed:
     repository: Repository
     concerns: tuple[str, ...]
     """What is unusual about the repository. Whoever begins has to accept it."""
+    left_over: str | None = None
+    """That earlier sessions are still open, if so. Told, and in nobody's way."""
     test_command: str
     policy: Policy
     agent: Agent
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All that whoever begins is told about the repository."""
+        return _told(self.concerns, self.left_over)
 
 
 async def propose_session(
@@ -55,13 +62,14 @@ async def propose_session(
     held_to, looser = _policy_for(opened, config) if policy is None else (policy, ())
     policy = held_to
     unusual = (*looser, *await concerns(opened))
+    open_sessions = await left_over(opened)
     terms = await session_terms(
         opened,
         policy,
         test_command=test_command,
         asks_user=asks_user,
         yes_under_usd=yes_under_usd,
-        concerns=unusual,
+        concerns=_told(unusual, open_sessions),
     )
     agent = _agent(config.model if model is None else model, config, AgentConfig(), terms, _model)
     thresholds = Thresholds(
@@ -70,6 +78,7 @@ async def propose_session(
     return Proposed(
         repository=opened,
         concerns=unusual,
+        left_over=open_sessions,
         test_command=terms.test_command,
         policy=policy,
         agent=replace(agent, config=AgentConfig(budget=policy.budget(), thresholds=thresholds)),
@@ -92,6 +101,10 @@ def remade_session(started: RunStarted, *, paced: Callable[[Model], Model] | Non
 def can_code(model: str) -> bool:
     """Whether a model of that name writes code. The built-in one only finds what is written already."""
     return model not in ("extractive", ExtractiveModel().name)
+
+
+def _told(unusual: tuple[str, ...], left_over: str | None) -> tuple[str, ...]:
+    return unusual if left_over is None else (*unusual, left_over)
 
 
 def _policy_for(repository: Repository, config: Config) -> tuple[Policy, tuple[str, ...]]:

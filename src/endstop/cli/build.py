@@ -162,20 +162,17 @@ async def _built(app: App, output: Output, ordered: Ordered) -> int:
 async def _is_accepted(output: Output, proposed: Proposed, ordered: Ordered) -> bool:
     """Whether what is unusual about the repository is taken as it is."""
     from endstop.cli.prompting import agreed
-    from endstop.coding.branches import open_sessions
     from endstop.errors import RepositoryError
 
-    left_over = await open_sessions(proposed.repository.common)
-    grave = proposed.concerns[: -1 if left_over else None]  # that some are left over is told last
-    if grave and not ordered.anyway and not ordered.is_interactive:
+    if proposed.concerns and not ordered.anyway and not ordered.is_interactive:
         raise RepositoryError(
-            "Something is unusual about the repository: " + " ".join(grave),
+            "Something is unusual about the repository: " + " ".join(proposed.concerns),
             allowed="that, if you say so: --anyway",
             to_do="Mend it, or begin anyway with --anyway; nothing was begun",
         )
-    for concern in proposed.concerns:
+    for concern in proposed.told:
         output.say(f"Mind: {concern}", style="yellow")
-    if not grave or ordered.anyway:
+    if not proposed.concerns or ordered.anyway:
         return True
     if await agreed("Go on?"):
         return True

@@ -57,7 +57,7 @@ async def begun(app: App, output: Output, intent: str, proposed: Proposed, answe
                 "model": agent.model.name,
                 "repository": str(root),
                 "test_command": proposed.test_command,
-                "concerns": list(proposed.concerns),
+                "concerns": list(proposed.told),
             }
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from endstop.runner import Runner
 
@@ -15,27 +15,38 @@ _LONGEST_TURN_S = 86_400.0
 
 @asynccontextmanager
 async def finishing_on_ctrl_c(runner: Runner, on_first: Callable[[], None]) -> AsyncGenerator[None]:
-    """Within this, the first Ctrl-C has every run left open after its turn, and the second cuts it."""
+    """Within this, the first Ctrl-C has every run left open after its turn, and the second cuts it.
+
+    None is lost: one that comes while the screen is drawn for the last time is heeded before this is left.
+    """
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
     assert task is not None, "a coroutine runs in a task"
     leaving: list[asyncio.Task[None]] = []
+    unheeded = 0
 
-    def interrupted() -> None:
-        if leaving:
-            task.cancel()
-        else:
-            leaving.append(loop.create_task(runner.shutdown(seconds=_LONGEST_TURN_S)))
-            on_first()
+    def pressed(*_: object) -> None:
+        """Called between any two steps of the program, so it only counts."""
+        nonlocal unheeded
+        unheeded += 1
+        loop.call_soon_threadsafe(heed)
 
-    before = signal.getsignal(signal.SIGINT)
-    with suppress(NotImplementedError):  # not on every system; there Ctrl-C cuts the turn at once
-        loop.add_signal_handler(signal.SIGINT, interrupted)
+    def heed() -> None:
+        nonlocal unheeded
+        while unheeded:
+            unheeded -= 1
+            if leaving:
+                task.cancel()
+            else:
+                leaving.append(loop.create_task(runner.shutdown(seconds=_LONGEST_TURN_S)))
+                on_first()
+
+    # Not the loop's own handlers: to take one of those away lets a Ctrl-C through in between, or loses it.
+    before = signal.signal(signal.SIGINT, pressed)
     try:
         yield
     finally:
-        with suppress(NotImplementedError):
-            loop.remove_signal_handler(signal.SIGINT)
         signal.signal(signal.SIGINT, before)
+        heed()
         for shutting in leaving:
             await shutting

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -47,18 +47,19 @@ def run_async(
     async def listening() -> int:
         nonlocal is_told_to_end
         task = asyncio.current_task()
+        assert task is not None, "a coroutine runs in a task"
 
         def end() -> None:
             nonlocal is_told_to_end
             is_told_to_end = True
-            if task is not None:
-                task.cancel()
+            task.cancel()
 
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_strays)
         with suppress(NotImplementedError):  # not on every system; there the process just ends
             loop.add_signal_handler(signal.SIGTERM, end)
-        return await work
+        with _cancelled_by_ctrl_c(task, loop):
+            return await work
 
     try:
         with asyncio.Runner(loop_factory=new_loop) as runner:
@@ -67,6 +68,28 @@ def run_async(
         if is_told_to_end:
             return TERMINATED
         raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _cancelled_by_ctrl_c(task: asyncio.Task[int], loop: asyncio.AbstractEventLoop) -> Generator[None]:
+    """Ctrl-C cancels the task, however often it is pressed.
+
+    What asyncio does by itself is to break off its loop at the second one. That may be in the very moment in
+    which the task was to be woken by the first: then it is never woken, and the program hangs.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:  # whoever started this wants it so, such as a shell in the background
+        yield
+        return
+
+    def pressed(*_: object) -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    signal.signal(signal.SIGINT, pressed)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _strays(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

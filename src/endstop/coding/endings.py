@@ -187,6 +187,17 @@ def work_steps(run_id: str, rounds: Sequence[RoundEnded], checkpoint: str | None
     return tuple(steps)
 
 
+def other_steps(conclusion: SessionConcluded, run_id: str, rounds: Sequence[RoundEnded]) -> tuple[str, ...]:
+    """What to do next besides accepting, discarding and restoring, for a place that has buttons for those."""
+    better = _better_words(rounds) if rounds else ""
+    with_buttons = set(work_steps(run_id, rounds)) if rounds else set[str]()
+    steps = (
+        better if better and step.startswith(better) and step in with_buttons else step
+        for step in conclusion.next_steps
+    )
+    return tuple(step for step in steps if step not in with_buttons)
+
+
 def best_round(rounds: Sequence[RoundEnded]) -> RoundEnded:
     """The round with the fewest open issues, of equals the last.
 

@@ -82,9 +82,17 @@ async def concerns(repository: Repository) -> tuple[str, ...]:
         await _detached(repository),
         await _submodules(repository),
         await _filtered(repository),
-        await _left_over(repository),
     )
     return tuple(one for one in said if one)
+
+
+async def left_over(repository: Repository) -> str | None:
+    """That earlier sessions are still open, if so. They are in nobody's way, but may have been forgotten."""
+    sessions = await branches.open_sessions(repository.common)
+    if not sessions:
+        return None
+    count = "1 earlier session is" if len(sessions) == 1 else f"{len(sessions)} earlier sessions are"
+    return f"{count} still open here ({names(sessions)}): look at them, then accept or discard them."
 
 
 async def standing_of(repository: Repository, session: str) -> Standing:
@@ -195,14 +203,6 @@ async def _is_used(git: Git, name: str) -> bool:
         may_be_cut=True,
     )
     return bool(listed.output)
-
-
-async def _left_over(repository: Repository) -> str:
-    sessions = await branches.open_sessions(repository.common)
-    if not sessions:
-        return ""
-    count = "1 earlier session is" if len(sessions) == 1 else f"{len(sessions)} earlier sessions are"
-    return f"{count} still open here ({names(sessions)}): look at them, then accept or discard them."
 
 
 def _named(path: Path) -> str:

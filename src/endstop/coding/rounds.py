@@ -137,7 +137,9 @@ class Rounds:
         )
         self._work = work or self._work
         tests = await self._tested(number, after=_BUILDING)
-        forbidden = await self._forbidden()
+        # Work that is simplified had nothing forbidden in it. What a pass brings is judged with that pass.
+        is_simplified = self._stage.is_known(_scope("simplifier", number, 1))
+        forbidden = () if is_simplified else await self._forbidden()
         if not tests.are_green:
             return Looked(tests=tests, forbidden=forbidden)
         judged = await self._judged(number, tests)
@@ -287,6 +289,10 @@ class Rounds:
                         return
                     await self._desk.worktree.snapshot()
                 ended = await self._passed(number, count)
+            if not ended.is_kept:
+                # It was noted first: had it been measured after this, the record would tell of other lines.
+                await self._desk.worktree.restore(await self._desk.worktree.last_snapshot())
+                return
             last = ended
 
     async def _passed(self, number: int, count: int) -> SimplifyingEnded:
@@ -316,8 +322,6 @@ class Rounds:
             ended = replace(
                 ended, is_kept=False, why="It changed what the policy forbids: it was taken back."
             )
-        if not ended.is_kept:
-            await worktree.restore(before)
         return await self._stage.note(ended)
 
     async def _succeeded(self, looked: Looked) -> Ending:

@@ -53,6 +53,17 @@ class Asked:
     question: str
     kind: AskedFor | None = None
     """None when an agent asks of its own accord, outside the interview."""
+    not_understood: str | None = None
+    """The answer before, in short, if it was not understood: then a price is asked about again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceRules:
+    """What the session's policy says to prices."""
+
+    auto_proceed_under_usd: Decimal
+    """Nobody is asked about less."""
+    reject_over_usd: Decimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +150,8 @@ class SessionView:
     prices: tuple[PriceView, ...] = ()
     open_price: PriceGiven | None = None
     """The price that somebody has to decide about, with its alternatives."""
+    price_rules: PriceRules | None = None
+    """None when the policy cannot be read."""
     asked: Asked | None = None
     plan: tuple[str, ...] = ()
     rounds: tuple[RoundView, ...] = ()

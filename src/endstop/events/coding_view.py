@@ -10,16 +10,17 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TypeVar, cast
 
-from endstop.errors import FactOrderError
+from endstop.errors import FactOrderError, brief
 from endstop.events import coding
 from endstop.events.coding import PriceChoice, PriceDecided, PriceGiven, PriceVerdict, RoundEnded
 from endstop.events.coding_standing import (
     Asked,
     AskedFor,
     Phase,
+    PriceRules,
     PriceView,
     RoundView,
     SessionView,
@@ -143,6 +144,8 @@ class _Reading:
     )
     specification: coding.Specification | None = None
     prices: dict[int, PriceView] = field(default_factory=dict[int, PriceView])
+    answered: str | None = None
+    """What was last answered about the price that is open."""
     asked: Asked | None = None
     plan: tuple[str, ...] = ()
     rounds: dict[int, _Round] = field(default_factory=dict[int, _Round])
@@ -157,9 +160,9 @@ class _Reading:
             case ScopeOpened(scope=scope) if (begun := _BUILDER.fullmatch(scope)) is not None:
                 self._round(int(begun[1]))
             case UserAwaited(question=question):
-                self.asked = Asked(question=question, kind=self._asked_for())
-            case UserSaid():
-                self.asked = None
+                self.asked = self._asked(question)
+            case UserSaid(text=text):
+                self.asked, self.answered = None, text
             case coding.SessionConcluded() as conclusion:
                 self.conclusion = conclusion
             case RunEnded(outcome=outcome):
@@ -181,7 +184,7 @@ class _Reading:
                 self.reached = Phase.SPECIFY if lacking else Phase.PRICE
             case PriceGiven(cycle=cycle) as price:
                 _keep(self.prices, cycle, PriceView(price=price))
-                self.reached = Phase.PRICE
+                self.reached, self.answered = Phase.PRICE, None
             case PriceDecided() as decision:
                 self._decide(decision)
             case coding.PlanGiven(tasks=tasks):
@@ -237,6 +240,13 @@ class _Reading:
         if last is None or last.decision is not None or last.price.verdict is PriceVerdict.APPROVED:
             return None
         return last.price if self.reached is Phase.PRICE else None
+
+    def _asked(self, question: str) -> Asked:
+        """A price is decided by the first answer that is understood: whoever is asked again was not."""
+        kind = self._asked_for()
+        if kind is not AskedFor.PRICE or self.answered is None:
+            return Asked(question=question, kind=kind)
+        return Asked(question=question, kind=kind, not_understood=brief(self.answered))
 
     def _asked_for(self) -> AskedFor | None:
         if self._open_price() is not None:
@@ -297,6 +307,7 @@ class _Reading:
             specification=self.specification,
             prices=tuple(self.prices.values()),
             open_price=None if is_over else self._open_price(),
+            price_rules=self.rules.price,
             asked=None if is_over else self.asked,
             plan=self.plan,
             rounds=self._round_views(),
@@ -318,6 +329,7 @@ class _Rules:
     rounds: int | None = None
     """None when the policy cannot be read."""
     holds_interview: bool = False
+    price: PriceRules | None = None
 
 
 def _rules_of(opened: coding.SessionOpened) -> _Rules:
@@ -329,7 +341,27 @@ def _rules_of(opened: coding.SessionOpened) -> _Rules:
     return _Rules(
         rounds=rounds if isinstance(rounds, int) else None,
         holds_interview=opened.asks_user and _entry(_entry(policy, "interview"), "is_on") is not False,
+        price=_price_rules(_entry(policy, "price")),
     )
+
+
+def _price_rules(section: object) -> PriceRules | None:
+    auto, most = (
+        _dollars(_entry(section, "auto_proceed_under_usd")),
+        _dollars(_entry(section, "reject_over_usd")),
+    )
+    if auto is None or most is None:
+        return None
+    return PriceRules(auto_proceed_under_usd=auto, reject_over_usd=most)
+
+
+def _dollars(value: object) -> Decimal | None:
+    """Money is text in a policy; None if this is none."""
+    try:
+        amount = Decimal(value) if isinstance(value, str) else Decimal("NaN")
+    except InvalidOperation:
+        return None
+    return amount if amount.is_finite() else None
 
 
 def _entry(value: object, name: str) -> object:

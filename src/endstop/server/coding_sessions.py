@@ -50,7 +50,7 @@ class CodingSessions:
             repository=str(proposed.repository.root),
             branch=proposed.repository.branch,
             head=proposed.repository.head,
-            concerns=list(proposed.concerns),
+            concerns=list(proposed.told),
             test_command=proposed.test_command,
             confinement=(await call_in_thread(_confinement, proposed.repository, policy)).words,
             model=proposed.agent.model.name,
@@ -67,11 +67,11 @@ class CodingSessions:
             return await self._begin_example(context, caller, example)
         wanted = given.proposed()
         proposed = await self._proposed(context, caller, wanted)
-        if proposed.concerns and not given.accepts_concerns:
+        if proposed.told and not given.accepts_concerns:
             raise InvalidValueError(
                 "accepts_concerns",
                 False,
-                allowed=f"true, if this may be so: {' '.join(proposed.concerns)}",
+                allowed=f"true, if this may be so: {' '.join(proposed.told)}",
                 to_do="Mend it, or accept it",
             )
         with await context.access.admit_query(caller):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from endstop.coding.branches import RoundCommit, Standing
+from endstop.coding.endings import other_steps
 from endstop.events.coding import AlternativeKind, Gravity, PriceChoice, PriceVerdict, Risk
 from endstop.events.coding_standing import AskedFor, Phase, SessionView, StepStanding
 from endstop.events.coding_view import session_view
@@ -77,6 +78,13 @@ class PriceShape(_Shape):
     alternatives: list[AlternativeShape] = Field(description="Only for a price that the policy rejects.")
 
 
+class PriceRulesShape(_Shape):
+    """What the session's policy says to prices."""
+
+    auto_proceed_under_usd: Money = Field(description="Nobody is asked about less.")
+    reject_over_usd: Money
+
+
 class PriceDecisionShape(_Shape):
     """What was decided about a price."""
 
@@ -104,6 +112,9 @@ class AskedShape(_Shape):
 
     question: str
     kind: AskedFor | None = Field(description="What the answer decides; null if an agent just asks.")
+    not_understood: str | None = Field(
+        description="The answer before, in short, if it was not understood: a price is asked about again."
+    )
 
 
 class TestsShape(_Shape):
@@ -254,11 +265,16 @@ class CodingSessionShape(_Shape):
     specification: SpecificationShape | None = Field(description="The one that holds, if there is one.")
     prices: list[PricedShape]
     open_price: PriceShape | None = Field(description="The price that somebody has to decide about.")
+    price_rules: PriceRulesShape | None = Field(description="Null when its policy cannot be read.")
     asked: AskedShape | None
     plan: list[str]
     rounds: list[RoundShape]
     rounds_at_most: int | None
     conclusion: ConclusionShape | None
+    other_steps: list[str] = Field(
+        description="The next steps of the conclusion but for accepting, discarding and restoring, which are "
+        "requests of their own."
+    )
     outcome: str | None = Field(description="How the run ended, in a word; null while it has not.")
     why: str | None = Field(description="Why it ended, in a sentence.")
     warnings: list[str]
@@ -293,6 +309,9 @@ class CodingSessionShape(_Shape):
                 "why": None if ending is None else explain(facts).why,
                 "warnings": getattr(ending, "warnings", ()),
                 "tried": getattr(ending, "tried", ()),
+                "other_steps": ()
+                if view.conclusion is None
+                else other_steps(view.conclusion, view.run_id, view.ended_rounds),
                 "standing": standing,
                 "commits": commits,
                 "repository_problem": problem,

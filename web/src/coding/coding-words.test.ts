@@ -7,16 +7,14 @@ import {
   kindWord,
   linesWords,
   minutesWords,
-  misunderstood,
+  policyWords,
   roundStanding,
   rowStanding,
   saidParts,
   shareWords,
   shownSteps,
   stepStandingWords,
-  stepsWithoutButtons,
   testsWords,
-  thresholdWords,
   whoWords,
   workStanding,
 } from "./coding-words";
@@ -62,33 +60,14 @@ it("calls who decided as the reader knows them", () => {
   ]);
 });
 
-it("finds in the question what the policy says to a price", () => {
-  const asks =
-    "At most $2.00 for: x.\nAbout.\n\nUnder $1.00 nobody is asked; over $5.00 it is rejected.\nAnswer.";
-  expect(thresholdWords(asks)).toBe("Under $1.00 nobody is asked; over $5.00 it is rejected.");
-  expect(thresholdWords("At most $9.\n\nThe policy rejects more than $5.00. Instead:\n  1. Less")).toBe(
-    "The policy rejects more than $5.00.",
+it("says what the policy says to a price, and where that stands", () => {
+  const rules = { auto_proceed_under_usd: "1", reject_over_usd: "5.5" };
+  expect(policyWords(rules, false)).toBe(
+    "Under $1.00 nobody is asked (price.auto_proceed_under_usd); over $5.50 it is rejected (price.reject_over_usd).",
   );
-});
-
-it("says that an answer was not understood, only if it was not", () => {
-  expect(misunderstood("That was not understood: 'hm'\n\nAt most $2.00")).toBe(
-    "That was not understood: 'hm'",
+  expect(policyWords(rules, true)).toBe(
+    "The policy rejects what costs more than $5.50 (price.reject_over_usd).",
   );
-  expect(misunderstood("At most $2.00")).toBeNull();
-});
-
-it("leaves out what the page has buttons for", () => {
-  const steps = [
-    "Round 1 stood better (0) than the last (2). Go back to it: `endstop session restore run_1 1`.",
-    "Take the work as it stands: `endstop session accept run_1`.",
-    "Or throw it away: `endstop session discard run_1`.",
-    "Raise it with `endstop policy edit`.",
-  ];
-  expect(stepsWithoutButtons(steps)).toEqual([
-    "Round 1 stood better (0) than the last (2).",
-    "Raise it with `endstop policy edit`.",
-  ]);
 });
 
 it.each([

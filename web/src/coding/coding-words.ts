@@ -1,8 +1,8 @@
 /** Coding sessions in words and colours. Pure. */
 import type { Tone } from "@/ui/badge";
 import { type Standing, standingOf } from "@/words/endings";
-import { capital, plural, UNKNOWN } from "@/words/format";
-import type { GitStanding, Gravity, Round, SessionRow, Step, TestsRun } from "./shapes";
+import { capital, money, plural, UNKNOWN } from "@/words/format";
+import type { GitStanding, Gravity, PriceRules, Round, SessionRow, Step, TestsRun } from "./shapes";
 
 const STEPS: Record<string, { word: string; about: string }> = {
   interview: { word: "Interview", about: "What you want, asked until it is clear" },
@@ -150,22 +150,15 @@ export function whoWords(by: string, reader: string | undefined): string {
   return by === reader ? "you" : by;
 }
 
-/** What the policy says to a price, of the question that tells it. */
-export function thresholdWords(question: string): string {
-  const told = question.split("\n\n").at(-1)?.split("\n", 1)[0] ?? "";
-  return told.replace(/ Instead:$/, "");
-}
-
-/** That an answer was not understood, if the question begins with it. */
-export function misunderstood(question: string): string | null {
-  return question.startsWith("That was not understood") ? (question.split("\n", 1)[0] ?? null) : null;
-}
-
-/** What to do next, without what the page has buttons for. */
-export function stepsWithoutButtons(steps: readonly string[]): string[] {
-  return steps
-    .filter((step) => !/`endstop session (accept|discard) /.test(step))
-    .map((step) => step.replace(/ Go back to it: `endstop session restore [^`]*`\.$/, ""));
+/** What the policy says to a price, and by which of its rules. */
+export function policyWords(rules: PriceRules, isRejected: boolean): string {
+  const most = money(rules.reject_over_usd);
+  if (isRejected) return `The policy rejects what costs more than ${most} (price.reject_over_usd).`;
+  const least = money(rules.auto_proceed_under_usd);
+  return (
+    `Under ${least} nobody is asked (price.auto_proceed_under_usd); ` +
+    `over ${most} it is rejected (price.reject_over_usd).`
+  );
 }
 
 /** The last folder of a path, for where there is little room. */

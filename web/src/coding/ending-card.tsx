@@ -3,7 +3,7 @@ import { Card } from "@/ui/card";
 import { cx } from "@/ui/cx";
 import { Fold } from "@/ui/fold";
 import { closed } from "@/words/format";
-import { kindWord, stepsWithoutButtons } from "./coding-words";
+import { kindWord } from "./coding-words";
 import { CriterionList } from "./criterion-list";
 import { Said } from "./said";
 import type { Session } from "./shapes";
@@ -48,7 +48,7 @@ export function EndingCard({ session }: { session: Session }) {
           </p>
         )}
       </div>
-      <NextSteps steps={stepsWithoutButtons(conclusion?.next_steps ?? [])} />
+      <NextSteps steps={session.other_steps} />
       {tried.length > 0 && (
         <Fold className="mt-1" line={`What was tried (${tried.length})`}>
           <Lines lines={tried} />

@@ -34,7 +34,7 @@ const TOO_DEAR: Price = {
 };
 
 /** What was answered to the server, in turn. */
-function shown(price: Price, answer: () => Promise<Response>): string[] {
+function shown(price: Price, answer: () => Promise<Response>, notUnderstood: string | null = null): string[] {
   const answers: string[] = [];
   fetch.mockImplementation(async (request) => {
     answers.push((await request.json()).answer);
@@ -42,7 +42,13 @@ function shown(price: Price, answer: () => Promise<Response>): string[] {
   });
   render(
     <QueryClientProvider client={new QueryClient()}>
-      <PriceCard runId="run_1" price={price} title="Hours" question="At most $1.58 for: Hours." />
+      <PriceCard
+        runId="run_1"
+        price={price}
+        title="Hours"
+        rules={{ auto_proceed_under_usd: "1", reject_over_usd: "5" }}
+        notUnderstood={notUnderstood}
+      />
     </QueryClientProvider>,
   );
   return answers;
@@ -70,6 +76,12 @@ it("says that a price is unknown, and of an alternative, too", () => {
   shown({ ...TOO_DEAR, price_usd: null }, () => new Promise(() => undefined));
   expect(screen.getByText("Unknown")).toBeTruthy();
   expect(screen.getByText("price unknown")).toBeTruthy();
+});
+
+it("says what the policy says, and which answer was not understood", () => {
+  shown(PRICE, () => new Promise(() => undefined), "'maybe'");
+  expect(screen.getByText(/^Under \$1\.00 nobody is asked/)).toBeTruthy();
+  expect(screen.getByRole("status").textContent).toBe("That was not understood: 'maybe'");
 });
 
 it("says why an answer was refused, and lets it be tried again", async () => {

@@ -3,20 +3,22 @@ import { Button } from "@/ui/button";
 import { ProblemNotice } from "@/ui/states";
 import { money, plural } from "@/words/format";
 import { useAnswering } from "./coding-queries";
-import { alternativeWord, minutesWords, misunderstood, thresholdWords } from "./coding-words";
-import type { Alternative, Price } from "./shapes";
+import { alternativeWord, minutesWords, policyWords } from "./coding-words";
+import type { Alternative, Price, PriceRules } from "./shapes";
 
 type PriceCardProps = {
   runId: string;
   price: Price;
   /** For what. */
   title: string;
-  /** What the session asks, with what it understood of an answer before. */
-  question: string;
+  /** What the policy says to prices, if that is known. */
+  rules: PriceRules | null;
+  /** The answer before, if it was not understood. */
+  notUnderstood: string | null;
 };
 
 /** The price of a build, to be decided about before anything is built. */
-export function PriceCard({ runId, price, title, question }: PriceCardProps) {
+export function PriceCard({ runId, price, title, rules, notUnderstood }: PriceCardProps) {
   const { send, sent, isUnderWay, isError, error } = useAnswering(runId);
   const isRejected = price.verdict === "rejected";
   const chosen = isUnderWay ? sent : null;
@@ -27,9 +29,11 @@ export function PriceCard({ runId, price, title, question }: PriceCardProps) {
         {isRejected ? "This costs more than the policy allows" : "May it cost this much?"}
       </h2>
       <Amount price={price} title={title} />
-      <p className="mt-2 text-sm break-words text-ink-soft">{thresholdWords(question)}</p>
+      {rules !== null && (
+        <p className="mt-2 text-sm break-words text-ink-soft">{policyWords(rules, isRejected)}</p>
+      )}
       <p role="status" className="text-sm break-words text-notice">
-        {misunderstood(question)}
+        {notUnderstood !== null && `That was not understood: ${notUnderstood}`}
       </p>
       {isRejected ? (
         <Alternatives

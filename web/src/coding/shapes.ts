@@ -11,6 +11,7 @@ export type Attempt = Session["attempts"][number];
 export type Specification = Attempt["specification"];
 export type Priced = Session["prices"][number];
 export type Price = Priced["price"];
+export type PriceRules = NonNullable<Session["price_rules"]>;
 export type Alternative = Price["alternatives"][number];
 export type Round = Session["rounds"][number];
 export type TestsRun = Round["tests"][number];

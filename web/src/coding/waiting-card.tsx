@@ -31,7 +31,8 @@ export function WaitingCard({ session, run }: WaitingCardProps) {
         runId={session.run_id}
         price={open_price}
         title={session.specification?.title ?? ""}
-        question={asked.question}
+        rules={session.price_rules}
+        notUnderstood={asked.not_understood}
       />
     );
   }
