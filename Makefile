@@ -134,6 +134,7 @@ bench: setup bench-detectors ## cost per turn beside other frameworks (sets them
 	$(BIN)/python benchmarks/bench_oracle.py
 	$(BIN)/python benchmarks/bench_queries.py
 	$(BIN)/python benchmarks/bench_server.py
+	$(BIN)/python benchmarks/bench_scale.py
 	$(BIN)/python benchmarks/bench_guard.py
 	$(BIN)/python benchmarks/bench_import.py
 	$(BIN)/python benchmarks/bench_signal_parser.py

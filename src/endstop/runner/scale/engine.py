@@ -9,6 +9,7 @@ has no job: whatever was lost between an append and the queue.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
@@ -446,10 +447,11 @@ class Engine:
 
     async def together(self, *steps: tuple[LiteralString, dict[str, Any]]) -> list[dict[str, Any]]:
         """Do several statements in one transaction; the rows of the last one, if it has any."""
+        is_one = len(steps) == 1  # which is a transaction of its own, and costs no more round trips
         try:
             async with (
                 self._connector.pool.connection() as connection,
-                connection.transaction(),
+                nullcontext() if is_one else connection.transaction(),
                 connection.cursor(row_factory=dict_row) as cursor,
             ):
                 for sql, values in steps:

@@ -23,6 +23,7 @@ from endstop.errors import (
     UnknownRunError,
     brief,
 )
+from endstop.kernel.outcome import AwaitingUser, UnderReview
 from endstop.kernel.review import RunPhase
 from endstop.ports import Store
 from endstop.runner.runner import Runner
@@ -180,23 +181,19 @@ class Worker:
         else:
             if done.outcome is None:
                 await self._engine.hand_out(handed)  # left open: this process is to end
-            else:
-                await self._settled(run_id)
+            elif not isinstance(done.outcome, UnderReview | AwaitingUser):
+                await self._engine.forget(run_id)
         finally:
             teller.left()
 
     async def _parked(self, handed: Handed, error: EndstopError) -> None:
         """A run that cannot be gone on with here. If it is under way, another worker may know how to."""
-        if await self._settled(handed.run_id) is RunPhase.RUNNING:
+        phase = (await self._store.run(handed.run_id)).phase
+        if phase is RunPhase.ENDED:
+            await self._engine.forget(handed.run_id)
+        elif phase is RunPhase.RUNNING:
             _log.warning("run parked: %s", brief(str(error)), extra={"run_id": handed.run_id})
             await self._engine.enqueue(handed, in_s=_PARKED_S)
-
-    async def _settled(self, run_id: str) -> RunPhase:
-        """How a run stands. One that has ended is not handed out again."""
-        phase = (await self._store.run(run_id)).phase
-        if phase is RunPhase.ENDED:
-            await self._engine.forget(run_id)
-        return phase
 
     # ── others ────────────────────────────────────────────────────────────────────────────────────────────
 
