@@ -17,7 +17,7 @@ from endstop.errors import (
     cause,
 )
 from endstop.events.facts import SourceCited
-from endstop.kernel.evolve import maker
+from endstop.kernel.evolve import maker, quick
 from endstop.kernel.limits import LimitKind
 from endstop.kernel.observation import CallStatus, ToolCalled, ToolFinished, tool_called
 from endstop.kernel.texts import readable, shortened
@@ -44,6 +44,7 @@ class _Call:
     value: object = None
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
     """What came of the calls of one reply."""
@@ -53,6 +54,7 @@ class Answered:
     """The result of the terminal tool, if it was called and did its job."""
 
 
+_answered = maker(Answered)
 _request = maker(ToolRequest)
 _message = maker(ToolMessage)
 _context = maker(ToolContext)
@@ -125,7 +127,7 @@ class Calls:
             else:
                 await self._run_all(wanted, closing=closing)
         messages = tuple([call.answer for call in calls if call.answer is not None])
-        return Answered(messages=messages, ending=None if self._terminal is None else self._ending(calls))
+        return _answered(messages=messages, ending=None if self._terminal is None else self._ending(calls))
 
     def _ending(self, calls: list[_Call]) -> ToolResult | None:
         """The result of the terminal tool, if it was called and did its job."""

@@ -119,7 +119,7 @@ class Delegating:
     @property
     def has_left_behind(self) -> bool:
         """Whether something is held for those that nobody waits for."""
-        return any(scope not in self._waited for scope in self._open)
+        return bool(self._open) and any(scope not in self._waited for scope in self._open)
 
     async def freed(self) -> None:
         """Have those end that nobody waits for, and wait until what they did not use has flowed back."""

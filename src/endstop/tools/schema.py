@@ -59,6 +59,8 @@ class Arguments:
 
     def _given(self, read: object) -> dict[str, Any]:
         """What was given. What was left out is left to the function's own defaults."""
+        if not self._can_be_omitted:
+            return {one.name: getattr(read, field) for field, one in self._parameters.items()}
         is_set = cast("BaseModel", read).model_fields_set
         return {
             one.name: getattr(read, field)
