@@ -39,6 +39,20 @@ describe("what is said", () => {
     ]);
   });
 
+  it("goes on in its part when what we found in it was told in between", () => {
+    const found: Chunk = {
+      type: "system",
+      system_type: "no_progress",
+      system_message: "It repeats itself",
+      metadata: { current_value: 10, limit_value: 10, percent: 100, limit_type: "repeated_reply" },
+    };
+    expect(shown(after(turn(0), text("a b"), found, text(" c"), turn(1), text("d")))).toEqual([
+      "a b c",
+      "system",
+      "d",
+    ]);
+  });
+
   it("keeps thinking, and what sub-agents say, apart", () => {
     const state = after(turn(0), thought("hm"), text("a"), text("b", "run/reader-1"), text("c"));
     expect(shown(state)).toEqual(["hm", "a", "b", "c"]);

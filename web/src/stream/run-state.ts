@@ -163,11 +163,16 @@ function withPart(state: RunState, part: Part): RunState {
   return { ...state, parts: [...state.parts, part] };
 }
 
-/** Text goes on in its part while nothing else comes between; a new turn begins a new one. */
+/**
+ * Text goes on in its part while nothing else comes between; a new turn begins a new one. What we say ourselves does
+ * not come between: the last words of a reply may be told after what was found in it.
+ */
 function said(state: RunState, kind: "text" | "thinking", text: string, scope: string): readonly Part[] {
-  const last = state.parts.at(-1);
+  const place = state.parts.findLastIndex((part) => part.kind !== "system");
+  const last = state.parts[place];
   if (last?.kind === kind && last.turn === state.turn && last.scope === scope) {
-    return [...state.parts.slice(0, -1), { ...last, text: last.text + text }];
+    const { parts } = state;
+    return [...parts.slice(0, place), { ...last, text: last.text + text }, ...parts.slice(place + 1)];
   }
   return [...state.parts, { kind, text, turn: state.turn, scope }];
 }
