@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import stat
 from pathlib import Path
@@ -205,6 +206,15 @@ async def test_too_much_output_ends_git_and_is_told(tmp_path: Path) -> None:
         await big.run("cat-file", "blob", "HEAD:big", most_bytes=1_000)
     cut = await big.run("cat-file", "blob", "HEAD:big", most_bytes=1_000, may_be_cut=True)
     assert (cut.is_cut, len(cut.output)) == (True, 1_000)
+
+
+async def test_a_git_that_says_too_much_is_heard_out_and_keeps_no_pipe_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_git(tmp_path, monkeypatch, "trap '' TERM\nhead -c 2000000 /dev/zero")
+    cut = await Git(git_dir=tmp_path).run("log", most_bytes=1_000, may_be_cut=True)
+    assert cut.is_cut
+    gc.collect()  # a pipe that was left open would be complained of now
 
 
 async def test_a_git_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

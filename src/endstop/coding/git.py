@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from endstop.errors import RepositoryError, brief
-from endstop.tools.group import signal_group
+from endstop.tools.group import close_pipes, signal_group
 from endstop.tools.processes import safe_environment
 
 TIMEOUT_S = 300.0
@@ -239,14 +239,18 @@ async def _feed(process: asyncio.subprocess.Process, given: bytes) -> None:
 
 
 async def _read_output(process: asyncio.subprocess.Process, most_bytes: int) -> tuple[bytes, bool]:
+    """What it said, and whether that was too much. Then it is told to end, and heard out: it may be in the
+    middle of a line that it cannot end otherwise."""
     assert process.stdout is not None
     kept = bytearray()
+    is_cut = False
     while piece := await process.stdout.read(_READ_BYTES):
-        kept += piece
-        if len(kept) > most_bytes:
-            signal_group(process.pid, signal.SIGTERM)
-            return bytes(kept[:most_bytes]), True
-    return bytes(kept), False
+        if not is_cut:
+            kept += piece
+            is_cut = len(kept) > most_bytes
+            if is_cut:
+                signal_group(process.pid, signal.SIGTERM)
+    return bytes(kept[:most_bytes]), is_cut
 
 
 async def _read_complaint(process: asyncio.subprocess.Process) -> bytes:
@@ -259,12 +263,13 @@ async def _read_complaint(process: asyncio.subprocess.Process) -> bytes:
 
 async def _end(process: asyncio.subprocess.Process) -> None:
     """Git takes its locks away when it is asked to end; only if it does not is it killed."""
-    if process.returncode is not None:
-        return
-    signal_group(process.pid, signal.SIGTERM)
     try:
-        async with asyncio.timeout(_END_GRACE_S):
-            await process.wait()
+        if process.returncode is None:
+            signal_group(process.pid, signal.SIGTERM)
+            async with asyncio.timeout(_END_GRACE_S):
+                await process.wait()
     except TimeoutError:
         signal_group(process.pid, signal.SIGKILL)
         await process.wait()
+    finally:
+        close_pipes(process)  # somebody may still hold their other ends

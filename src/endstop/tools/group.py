@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -68,6 +69,14 @@ def signal_group(group: int, number: signal.Signals) -> None:
     """Send a signal to a whole group; nothing happens if there is none left in it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
+
+
+def close_pipes(process: asyncio.subprocess.Process) -> None:
+    """Free the pipes of a process, also when something is left to read in them, or somebody still holds their
+    other ends."""
+    transport = getattr(process, "_transport", None)  # nothing public gives it out
+    if isinstance(transport, asyncio.SubprocessTransport):
+        transport.close()
 
 
 def kill_marked(mark: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from endstop.errors import ToolError, brief
-from endstop.tools.group import MARK, DeathGuard, kill_marked, signal_group
+from endstop.tools.group import MARK, DeathGuard, close_pipes, kill_marked, signal_group
 from endstop.tools.output import CappedOutput
 from endstop.tools.processes import TERM_GRACE_S, safe_environment
 from endstop.tools.threads import call_in_thread
@@ -77,7 +77,7 @@ class ServerProcess:
                     task.cancel()
                 for stream in (to_us, from_server, to_server, from_us):
                     stream.close()
-                _close(process)
+                close_pipes(process)
                 guard.dismiss()
             await asyncio.gather(*tasks, return_exceptions=True)
 
@@ -160,10 +160,3 @@ async def _ended_within(process: asyncio.subprocess.Process, timeout_s: float) -
             return False
         await asyncio.sleep(0.005)
     return True
-
-
-def _close(process: asyncio.subprocess.Process) -> None:
-    """Free the pipes, also when somebody still holds their other ends."""
-    transport = getattr(process, "_transport", None)  # nothing public gives it out
-    if isinstance(transport, asyncio.SubprocessTransport):
-        transport.close()
