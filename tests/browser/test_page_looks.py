@@ -76,6 +76,7 @@ def test_axe_finds_nothing_serious_in_any_view_and_the_window_does_not_scroll(
     assert found == {}
 
 
+@pytest.mark.thorough
 def test_nothing_has_to_be_scrolled_sideways_on_a_small_screen_nor_is_seriously_wrong_there(
     furnished: Guest, shared_server: PageServer, open_desk: Callable[..., Desk]
 ) -> None:

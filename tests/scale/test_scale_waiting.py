@@ -59,6 +59,7 @@ async def test_a_run_that_waits_for_a_worker_is_not_left_open_and_its_stream_say
         assert types.index("worker") < types.index("content")
 
 
+@pytest.mark.thorough
 async def test_a_worker_that_is_at_it_is_not_talked_of_however_long_its_model_thinks(
     postgres_url: str, tmp_path: Path
 ) -> None:
