@@ -183,8 +183,7 @@ class Journal:
         """
         if self._store is None:
             return
-        while self._handed and self._handed[0].done():
-            self._looked_at(self._handed.popleft())
+        self._look_at_done()
         if self._failure is not None:
             raise self._failure
         batch = self.recorder.facts[self._handed_to :]
@@ -200,9 +199,8 @@ class Journal:
         """Hand over all there is. When this returns, it is safe."""
         await self.hand_over()
         while self._handed:
-            await asyncio.wait((self._handed[0],))  # which leaves it alone if we are cancelled
-            if self._handed and self._handed[0].done():  # else a child was quicker to look at it
-                self._looked_at(self._handed.popleft())
+            await asyncio.wait(self._handed)  # which leaves them alone if we are cancelled
+            self._look_at_done()  # unless a child was quicker to look at them
         if self._failure is not None:
             raise self._failure
 
@@ -214,6 +212,10 @@ class Journal:
             else:
                 with suppress(Exception):
                     self._looked_at(self._handed.popleft())
+
+    def _look_at_done(self) -> None:
+        while self._handed and self._handed[0].done():
+            self._looked_at(self._handed.popleft())
 
     def _looked_at(self, handed: asyncio.Future[None]) -> None:
         error = None if handed.cancelled() else handed.exception()
