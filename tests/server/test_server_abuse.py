@@ -109,16 +109,16 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize(("method", "path"), WITH_BODY, ids=named(WITH_BODY))
-async def test_a_hostile_body_is_refused_and_the_server_lives_on(
-    server: SmallServer, method: str, path: str, body: bytes
+async def test_hostile_bodies_are_refused_and_the_server_lives_on(
+    server: SmallServer, method: str, path: str
 ) -> None:
-    answer = await server.me.request(method, filled(path), content=body, headers=JSON)
-    assert answer.status_code < 500, answer.text
-    if answer.status_code >= 400:
-        assert_refused(answer, 400, 401, 403, 404, 413, 422)
-    assert (await server.nobody.get("/healthz")).status_code == 200
+    for name, body in HOSTILE.items():
+        answer = await server.me.request(method, filled(path), content=body, headers=JSON)
+        assert answer.status_code < 500, f"{name}: {answer.text}"
+        if answer.status_code >= 400:
+            assert_refused(answer, 400, 401, 403, 404, 413, 422)
+        assert (await server.nobody.get("/healthz")).status_code == 200, name
 
 
 @pytest.mark.parametrize(("method", "path"), WITH_BODY, ids=named(WITH_BODY))

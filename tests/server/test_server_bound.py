@@ -215,6 +215,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.thorough
 def test_the_list_of_providers_says_what_their_own_code_says() -> None:
     variables = {one for name in PROVIDERS for one in variables_of(name)}
     environ = {name: value for name, value in os.environ.items() if name not in variables}

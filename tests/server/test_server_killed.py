@@ -63,7 +63,14 @@ def events_of(answer: httpx.Response) -> Iterator[StreamEvent]:
 
 
 @pytest.mark.guarantee("I1", "H5", "D10")
-@pytest.mark.parametrize("killed_after", [1, 4, 30], ids=lambda each: f"after {each} events")
+@pytest.mark.parametrize(
+    "killed_after",
+    [
+        pytest.param(1, id="after 1 event", marks=pytest.mark.thorough),
+        pytest.param(4, id="after 4 events"),
+        pytest.param(30, id="after 30 events", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_server_killed_in_mid_stream_goes_on_from_the_last_id(tmp_path: Path, killed_after: int) -> None:
     seen: list[StreamEvent] = []
     with (

@@ -226,6 +226,7 @@ class CountingStore(MemoryStore):
         return await super().token_of(hashed)
 
 
+@pytest.mark.thorough
 def test_many_streams_of_one_token_ask_the_store_as_often_as_one_does(tmp_path: Path) -> None:
     store = CountingStore()
     with served(tmp_path, store=store) as server:
