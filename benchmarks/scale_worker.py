@@ -18,7 +18,7 @@ from endstop.events.facts import RunStarted
 from endstop.kernel.agent import AgentConfig
 from endstop.kernel.budget import Budget
 from endstop.loop.agent import Agent, OnLimit
-from endstop.ports import ModelRequest
+from endstop.ports import ModelRequest, ToolMessage
 from endstop.runner import Runner
 from endstop.runner.scale.engine import Engine
 from endstop.runner.scale.worker import Worker
@@ -54,7 +54,7 @@ LOOKS = {changes: tool(changes_something=changes)(look) for changes in (False, T
 
 def agent(work: Work) -> Agent:
     def reply(request: ModelRequest) -> ScriptedReply:
-        turn = sum(1 for message in request.messages if type(message).__name__ == "ToolMessage")
+        turn = sum(isinstance(message, ToolMessage) for message in request.messages)
         if turn >= work.turns:
             return says("Done: that was the last number.")
         return ScriptedReply(calls=(WantedCall(tool="look", arguments=f'{{"number": {turn}}}'),))

@@ -346,13 +346,11 @@ def _rules_of(opened: coding.SessionOpened) -> _Rules:
 
 
 def _price_rules(section: object) -> PriceRules | None:
-    auto, most = (
-        _dollars(_entry(section, "auto_proceed_under_usd")),
-        _dollars(_entry(section, "reject_over_usd")),
-    )
-    if auto is None or most is None:
+    least = _dollars(_entry(section, "auto_proceed_under_usd"))
+    most = _dollars(_entry(section, "reject_over_usd"))
+    if least is None or most is None:
         return None
-    return PriceRules(auto_proceed_under_usd=auto, reject_over_usd=most)
+    return PriceRules(auto_proceed_under_usd=least, reject_over_usd=most)
 
 
 def _dollars(value: object) -> Decimal | None:
